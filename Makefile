@@ -45,8 +45,9 @@ pythons:  ## the tests on every supported Python that is on this machine, each i
 	  then $(MAKE) test PYTHON=python$$version VENV=$(VENV)/python$$version || exit 1; \
 	  else echo "python$$version is not on this machine: skipped"; fi; done
 
-docs: $(VENV)/installed-docs  ## the site, offline: docs/_build/index.html; warnings are errors, notebooks are run
-	$(RUN)/python -m sphinx -W --keep-going -q -b html docs docs/_build
+docs: $(VENV)/installed-docs  ## the site, offline: docs/_build/html/index.html; warnings are errors, notebooks are run, links checked
+	$(RUN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	$(RUN)/python -m tools.links docs/_build/html
 
 records: dev  ## run every study anew, and write all pages about them and the results page: an hour, DATA=folder
 	$(VENV)/bin/python -m wayveil.lab.studies.docs docs --remake $(or $(SCALE),quick) $(if $(DATA),--data $(DATA))

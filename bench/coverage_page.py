@@ -27,7 +27,9 @@ What a mechanism counted cell by cell has the law of its noise: taps, and of Wea
 destinations and lengths; of trees the origins (rows marked "law"). All noisy counts together tell the law of the cells
 behind them, and each cell has a posterior by both (empirical Bayes: Efron 2011, 2016; Yekutieli 2012), which picking
 large numbers does not change: intervals hold at the top of a sorted list as they do over all cells. The law of the
-cells is estimated, so this is a statement about cells on average, not about each. Ranges of ranks are drawn from the
+cells is estimated, so this is a statement about cells on average, not about each.
+
+Ranges of ranks are drawn from the
 intervals (Laird and Louis 1989). Changes that a trend names have intervals at the level 1 - 0.05 R / m, R named of m
 (Benjamini and Yekutieli 2005).
 
@@ -35,14 +37,18 @@ For other questions a release takes itself for the truth, is measured again with
 drawn again. Where a number of a replica lies, compared with the release that it was made from, tells where the truth
 may lie, compared with the release. This shows noise and thresholds. It does not show what a model cannot express, nor
 what bounding left out. So every mechanism names the kinds of question whose intervals held on simulated towns; of all
-others it says that nothing is known. Weave has intervals for what follows from whole trips (visits, hours, runs of
+others it says that nothing is known.
+
+Weave has intervals for what follows from whole trips (visits, hours, runs of
 three stops, and routes, districts, line-load, through, transfers, durations and distances) from one replica, even on
 both sides, with what all its numbers have in common; they are withdrawn where released trips miss the lengths that were
 paid for by more than 1.25 deviations of noise, as people then take other ways than public routing does.
 
 *Coverage* is the share of shown numbers whose 95 % interval holds the raw number, over all releases of a row; 92 to
 99.5 % is asked for. A star says that it is outside, a dot that so few intervals (such as one total per release) would
-also show it if 92 to 99.5 % were true. *Width* is half the median interval, *error* the median distance to the raw
+also show it if 92 to 99.5 % were true.
+
+*Width* is half the median interval, *error* the median distance to the raw
 number. *Not shown* is the share of raw cells that the release does not show and whose number is below what it says they
 hold at most. *Time* is that of the intervals over that of the release, of the processor; they are found once and kept
 with the release. *Answer* is the time of an answer with its intervals from there, over that of the release.
@@ -91,24 +97,8 @@ def measured_words(rows: list[dict]) -> str:
         f"Measured so far: worlds {', '.join(found['world'])}, every n-th trip of them, at most 10,000; mechanisms "
         f"{', '.join(found['mechanism'])}; epsilon {', '.join(found['epsilon'])}; {ENOUGH} releases each.{few}{many} "
         f"Which kinds are printed, which verdicts are given, and every constant was chosen on simulated towns and "
-        f"lists that are not in these tables (`python -m bench.coverage_choice`); then these worlds were measured, "
-        f"with riders and samples that had not been used before. One choice was taken back then: origins of `markov` "
-        f"held on every simulated world, and on msnbc in 80 to 82 % of cases; they are not printed any more. Verdicts "
-        f"have been looked at on these worlds before: which of them were wrong was known when simulated worlds were "
-        f"added that could show why (a list with many repeats; a list, a network and a file of taps too large for so "
-        f"few trips; three of sizes between; three towns whose demand is as uneven as that of real ones), and when "
-        f"verdicts were changed: what nobody made is known from the law of the noise, trees buy their size and are "
-        f"judged by what they lost, public knowledge is set beside a release as large as the truth may be, and a "
-        f"single number is lost only if all of it is wrong. Factors were chosen on simulated "
-        f"worlds alone, at first so that at most 5 % of words about worlds left out were wrong; when half of these "
-        f"worlds were measured and showed 84 % said and 2 % wrong, the rule became to miss both goals by the same "
-        f"ratio on simulated worlds left out. With sizes bought, 89.8 % were said and 2.4 % wrong; then lengths of "
-        f"trips that a tree thinned were judged by their mean, as simulated taps show them right. Then all simulated "
-        f"worlds were measured again, with twenty releases in place of eight: prices from 0.9 to 1.5 miss alike there, "
-        f"and the factors that the best of them chooses say 89.6 % here, 1.8 % wrong; those chosen before were kept. "
-        f"Nothing else followed from these tables. "
-        f"The number of trips of `variable-ngrams` on oyster at epsilon 1 had once held in 15 of 20 releases, and was "
-        f"measured with 100."
+        f"lists that are not in these tables (`python -m bench.coverage_choice`); [the notes](accuracy-notes.md) say "
+        f"what was looked at when."
     )
 
 

@@ -15,14 +15,13 @@ HEAD = """## What is useful, and what holds as it is printed
 
 Asked through `ask` of releases at epsilon 1, beside the raw trips: the share of rows whose interval holds the raw
 number, over all rows, in the 20 and 50 rows that show the largest numbers, and in the largest; 92 to 99.5 % is asked
-for. *Releases* are those behind the row; where some refused the question, their number stands behind it. *Useful*: of
+for. Made by `python -m bench.printed`; [the notes](accuracy-notes.md) say what was chosen where.
+
+*Releases* are those behind the row; where some refused the question, their number stands behind it. *Useful*: of
 the 50 largest rows in cities of 60,000 trips, how many have an interval narrower than 30 % of their number (of lists
 that have fewer rows, the same share of 50). A dash: no interval is printed, or nothing was measured. Unit rider: five
 trips each, or one to five. Worlds: five kinds of simulated riders in invented cities of 500 stops (`errands` were
-written for this table alone), journeys on the Tube, Oyster cards, taps of Buenos Aires. The least that all numbers of
-a release are thought to have in common was set on four other cities, whose riders are of the kinds study, default,
-habit, and hubs. How far small numbers of a table are off was mended after a first run on these worlds had shown
-hours that fell out, on another city. Made by `python -m bench.printed`.
+written for this table alone), journeys on the Tube, Oyster cards, taps of Buenos Aires.
 """
 VERDICTS = """### Verdicts
 

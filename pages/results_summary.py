@@ -25,8 +25,9 @@ def summarise(page: str) -> str:
     text = "\n\n".join(
         [
             f"**In short.** {_networks(page, leads, networks)}",
-            f"Without a network: {_leads(leads, looked_at)} {_markov_line(line, looked_at)} On the worlds that were "
-            f"held out ({', '.join(f'`{world}`' for world in held_out)}): {_leads(leads, held_out)} "
+            f"Without a network: {_leads(leads, looked_at)} {_markov_line(line, looked_at)}",
+            "On the worlds that were held out "
+            f"({', '.join(f'`{world}`' for world in held_out)}): {_leads(leads, held_out)} "
             f"{_markov_line(line, held_out)}",
         ]
     )

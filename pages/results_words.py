@@ -33,16 +33,22 @@ not trips: see [taps.md](taps.md).
 **GPS traces on grids** are measured elsewhere: [gps-measured.md](gps-measured.md) has all mechanisms (five releases
 each, with standard errors), the [notebook](mechanisms/weave-notebook.md) AdaTrace and PrivTrace. On Shenzhen's taxis
 without times Weave is as good as both or better on all 21 figures; nearest is the F1 of patterns at epsilon 2, where
-PrivTrace is level (.670 against .67; with times, which cost a sixth of the budget, PrivTrace is ahead). On the
-simulated city of 120,000 trips with cells of 250 m at epsilon 1 Weave leads on queries (.042 against .120 of `dp-loc`
-and `od-hops`), ends, diameters, coarse patterns (F1 .94 against .90, support off by .07 against .14) and the 50 and
-100 most frequent runs of single cells (84 and 86 % against 75 and 72 % of `dp-loc`); of the 10 most frequent both
-find 64 %, of the top 20 `dp-loc` finds 75 % and Weave 71 %. At epsilon 0.5 and 2 `dp-loc` is ahead on the top 10 and
-20 (62 and 69 % against 54 and 65 %; 88 and 81 % against 68 and 76 %), Weave on the top 50 and 100. On a second city
-of streets (that of the [study](gps-measured.md#the-dp-loc-study-table-by-table), 121,622 trips, 250 m) `dp-loc` is
-ahead on the top 20, 50 and 100 (82, 80 and 91 % against 70, 74 and 90 % at epsilon 1; 91, 90 and 96 % against 83, 75
-and 92 % at 2), and `markov` is ahead of `od-hops` on the top 10 and 20 at epsilon 1 (42 and 55 % against 18 and 46
-%). Of drivers who wander, `dp-loc` and `od-hops` find none or few of them; `markov` finds more than Weave of the top
+PrivTrace is level (.670 against .67; with times, which cost a sixth of the budget, PrivTrace is ahead).
+
+On the simulated city of 120,000 trips with cells of 250 m at epsilon 1 Weave leads on queries (.042 against .120 of
+`dp-loc` and `od-hops`), ends, diameters, coarse patterns (F1 .94 against .90, support off by .07 against .14) and the
+50 and 100 most frequent runs of single cells (84 and 86 % against 75 and 72 % of `dp-loc`); of the 10 most frequent
+both find 64 %, of the top 20 `dp-loc` finds 75 % and Weave 71 %.
+
+At epsilon 0.5 and 2 `dp-loc` is ahead on the top 10 and 20 (62 and 69 % against 54 and 65 %; 88 and 81 % against 68
+and 76 %), Weave on the top 50 and 100.
+
+On a second city of streets (that of the [study](gps-measured.md#the-dp-loc-study-table-by-table), 121,622 trips, 250
+m) `dp-loc` is ahead on the top 20, 50 and 100 (82, 80 and 91 % against 70, 74 and 90 % at epsilon 1; 91, 90 and 96 %
+against 83, 75 and 92 % at 2), and `markov` is ahead of `od-hops` on the top 10 and 20 at epsilon 1 (42 and 55 %
+against 18 and 46 %).
+
+Of drivers who wander, `dp-loc` and `od-hops` find none or few of them; `markov` finds more than Weave of the top
 10 (84 % against 70 % at epsilon 1, 48 % against 30 % at 0.5), Weave more of the others from epsilon 1 on. On
 Shenzhen, where such runs step back and forth and Weave cuts corners, `markov`, `dp-loc` and `od-hops` find more of
 them (88, 70 and 70 % of the top 10 at epsilon 1 against 40 %): use one of these if that is the question. `recommend`
@@ -81,7 +87,7 @@ WORLDS = {
     "hours: a trip is a rider's week; unit `rider`.",
     "buenos-aires": "Real smart-card taps of one day, a card's day as one trip over 1,200 public cells without a "
     "network; with hours; unit `rider`. **At epsilon 0.1 Weave refuses**: 987 trips per unit of noise are less "
-    "than one for each place. Released all the same (`Weave(weakest=0)`, five releases) it is ahead of markov by "
+    "than one for each place.\n\nReleased all the same (`Weave(weakest=0)`, five releases) it is ahead of markov by "
     "default on count queries (.40 against .55), TV and F1 of 3-grams (.92 against .98, .045 against .0003), runs "
     "(.36 against .04, gapped .36 against .03), lengths (.02 against .25) and zone pairs (.67 against .88), and "
     "behind on uniform queries (.23 against .12), stops (.89 against .58), edges (.48 against .34) and boardings "

@@ -13,7 +13,6 @@ import shutil
 import sys
 from pathlib import Path
 
-import polars as pl
 import pytest
 import typer
 
@@ -70,34 +69,45 @@ def test_blocks_that_are_marked_as_run_are_run():
 
 
 @pytest.fixture(scope="module")
-def prepared(tmp_path_factory):
-    """A folder with a small city, its trips, taps and districts, and the folder that `wayveil demo` leaves."""
+def demo(tmp_path_factory):
+    """A small folder like the one that `wayveil demo` leaves, with its keys; tests/cli/test_commands.py runs it."""
     home = tmp_path_factory.mktemp("pages")
     with contextlib.chdir(home), pytest.MonkeyPatch.context() as patch:
         patch.setenv("WAYVEIL_HOME", str(home / "keys"))
-        city = wv.read_gtfs(wv.lab.write_city("city.zip", 3, stops=40, lines=3))
-        riders = wv.lab.simulate_city(city, 6_000, seed=3)
-        for name in ("trips.csv", "trips.parquet"):
-            wv.write_visits(riders.trips, name, riders=True)
-        half = ["north" if lat > city.lat.mean() else "south" for lat in city.lat]
-        pl.DataFrame({"stop_id": city.ids.tolist(), "district": half}).write_csv("districts.csv")
-        taps = [
-            (f"2024-12-16 {7 + i % 12:02}:{i % 60:02}:00", city.ids[i % city.size], f"c{i // 2}")
-            for i in range(2_000)
-        ]
-        pl.DataFrame(taps, schema=["event_time", "stop_id", "card_id"], orient="row").write_csv("taps.csv")
-        # `wayveil demo` itself is run by tests/cli/test_commands.py.
+        Path("demo").mkdir()
+        city = wv.read_gtfs(wv.lab.write_city("demo/city.zip", 3, stops=40, lines=3))
+        trips = wv.lab.simulate_city(city, 6_000, seed=3).trips
+        wv.write_visits(trips, "demo/raw-trips.parquet", riders=True)
+        ledger = wv.open_ledger("demo/ledger")
+        ledger.set_policy("demo", wv.Policy(10, unit="rider"), actor="a test")
         made = wv.release(
-            riders.trips, "weave", epsilon=2, unit=wv.Rider(max_trips=1), rows="calls", ledger=None
+            trips, epsilon=2, unit=wv.Rider(max_trips=1), rows="calls", ledger=ledger, dataset="demo"
         )
         made.save("demo/release")
     return home
 
 
+def run_command(words, monkeypatch):
+    """Run a command as the shell would, output into a file where the page says so."""
+    words, _, into = (list(part) for part in _at_arrow(words))
+    monkeypatch.setattr(sys, "argv", words)
+    said = io.StringIO()
+    with pytest.raises(SystemExit) as stopped, contextlib.redirect_stdout(said):
+        main()
+    assert not stopped.value.code, " ".join(words)
+    for file in into:
+        Path(file).write_text(said.getvalue(), encoding="utf-8")
+
+
+def _at_arrow(words):
+    at = words.index(">") if ">" in words else len(words)
+    return words[:at], words[at : at + 1], words[at + 1 :]
+
+
 @pytest.mark.parametrize("page", RUN, ids=lambda page: page.stem)
-def test_every_block_of_a_page_runs_as_it_stands(page, prepared, monkeypatch, tmp_path):
-    monkeypatch.setenv("WAYVEIL_HOME", str(shutil.copytree(prepared / "keys", tmp_path / "keys")))
-    monkeypatch.chdir(prepared)
+def test_every_block_of_a_page_runs_in_an_empty_folder_in_its_order(page, demo, monkeypatch, tmp_path):
+    monkeypatch.setenv("WAYVEIL_HOME", str(shutil.copytree(demo / "keys", tmp_path / "keys")))
+    monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {"__name__": "page"}
     for kind, text in blocks(page):
         if kind == "python":
@@ -105,8 +115,6 @@ def test_every_block_of_a_page_runs_as_it_stands(page, prepared, monkeypatch, tm
                 exec(compile(text, f"{page.name}", "exec"), names)
         for words in commands(text) if kind == "sh" else ():
             if words[1] == "demo":
-                continue
-            monkeypatch.setattr(sys, "argv", words)
-            with pytest.raises(SystemExit) as stopped, contextlib.redirect_stdout(io.StringIO()):
-                main()
-            assert not stopped.value.code, " ".join(words)
+                shutil.copytree(demo / "demo", "demo")
+            else:
+                run_command(words, monkeypatch)

@@ -48,6 +48,30 @@ def test_every_claim_names_a_test_or_a_target_that_exists():
     assert set(re.findall(r"`make ([a-z-]+)", page)) <= targets
 
 
+def claimed_tests():
+    """Paths and words of `-k` of each pytest command on the page of claims."""
+    page = (ROOT / "docs" / "claims.md").read_text()
+    for paths, words in re.findall(r"`pytest ((?:tests/[\w/.]+ ?)+)(?:-k (\w+|\"[^\"]+\"))?[^`]*`", page):
+        yield paths.split(), re.split(r" or ", words.strip('"'))
+
+
+def test_every_claim_selects_a_test():
+    """A name that changed would leave a command that runs nothing and passes nothing."""
+    for paths, words in claimed_tests():
+        files = [
+            file
+            for path in paths
+            for file in ([ROOT / path] if path.endswith(".py") else (ROOT / path).rglob("test_*.py"))
+        ]
+        names = [
+            f"{file.stem} {name}"
+            for file in files
+            for name in re.findall(r"def (test_\w+)", file.read_text())
+        ]
+        for word in words:
+            assert any(word in name for name in names), f"{paths} -k {word}"
+
+
 def test_the_container_does_not_run_as_root():
     users = re.findall(r"^USER (\S+)", (ROOT / "Containerfile").read_text(), re.MULTILINE)
     assert users

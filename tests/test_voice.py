@@ -18,7 +18,13 @@ PATTERNS = {
     r"by more than the factor that this number allows": "at most e^1 = 2.72 times",
 }
 FIRST_WORDS = re.compile(r"(The same|What |How |Whether |As )")
-SHORT = [ROOT / "docs" / "start.md", *sorted((ROOT / "docs" / "howto").glob("*.md"))]
+DOCS = ROOT / "docs"
+START = [DOCS / f"{name}.md" for name in ("start", "first-hour", "glossary")]
+SHORT = [ROOT / "README.md", *START, *sorted((DOCS / "howto").glob("*.md"))]
+PAGES = [
+    *sorted(ROOT.glob("*.md")),
+    *sorted(page for page in DOCS.rglob("*.md") if "_build" not in page.parts),
+]
 LONGEST_PARAGRAPH = 120
 MEDIAN_WORDS = 18
 
@@ -64,9 +70,13 @@ def test_each_pattern_is_found_where_it_stands(words):
 
 
 def prose(page):
-    """Paragraphs of a page without code, tables and headings."""
+    """Paragraphs and items of lists of a page, without code, tables and headings."""
     text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
-    kept = (block for block in re.split(r"\n\s*\n", text) if not re.match(r"\s*(#|\||!\[|<)", block))
+    kept = (
+        block
+        for block in re.split(r"\n\s*\n|\n(?=\s*(?:[-*]|\d+\.) )", text)
+        if not re.match(r"\s*(#|\||!\[|<)", block)
+    )
     return [" ".join(re.sub(r"[`*\[\]]|\([^)]*\.md\)", "", block).split()) for block in kept if block.strip()]
 
 
@@ -74,16 +84,20 @@ def flesch(text):
     """Reading ease after Flesch, syllables counted by groups of vowels."""
     words = re.findall(r"[A-Za-z']+", text)
     syllables = sum(max(1, len(re.findall(r"[aeiouy]+", word.lower()))) for word in words)
-    count = max(1, len(re.findall(r"[.!?:](\s|$)", text)))
+    count = max(1, len(re.findall(r"[.!?](\s|$)", text)))
     return 206.835 - 1.015 * len(words) / count - 84.6 * syllables / max(1, len(words))
 
 
 @pytest.mark.parametrize("page", SHORT, ids=lambda page: page.stem)
 def test_pages_of_start_and_how_to_are_easy_to_read(page):
     paragraphs = prose(page)
-    lengths = [len(each.split()) for text in paragraphs for each in re.split(r"(?<=[.!?:])\s+", text) if each]
+    lengths = [len(each.split()) for text in paragraphs for each in re.split(r"(?<=[.!?])\s+", text) if each]
     ease = flesch(" ".join(paragraphs))
     print(f"{page.stem}: Flesch {ease:.0f}, median sentence {statistics.median(lengths):.0f} words")
     assert statistics.median(lengths) <= MEDIAN_WORDS
     assert ease >= 50
-    assert max(len(text.split()) for text in paragraphs) <= LONGEST_PARAGRAPH
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_no_paragraph_is_long(page):
+    assert [text[:60] for text in prose(page) if len(text.split()) > LONGEST_PARAGRAPH] == []

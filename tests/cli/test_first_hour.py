@@ -1,45 +1,44 @@
 """The five questions of docs/first-hour.md, by the commands that stand there."""
 
 import json
+import re
 import shlex
 import sys
 from pathlib import Path
 
-import polars as pl
 import pytest
 
 from wayveil.cli import main
-from wayveil.simulate.city import simulate_city
-from wayveil.simulate.feed import write_city
-from wayveil.trips.visits import write_visits
 from wayveil.world.gtfs import read_gtfs
 
 PAGE = Path(__file__).parents[2] / "docs" / "first-hour.md"
 
 
-def commands():
-    return [line[2:] for line in PAGE.read_text().splitlines() if line.startswith("$ ")]
+def steps():
+    """Kind and text of each step of the page: a command, or a block of Python."""
+    for kind, text in re.findall(
+        r"^```(console|python)\n(.*?)^```", PAGE.read_text(), re.MULTILINE | re.DOTALL
+    ):
+        yield from [(kind, line[2:]) for line in text.splitlines()] if kind == "console" else [(kind, text)]
 
 
-def test_every_command_of_the_first_hour_runs_and_answers(monkeypatch, capsys, tmp_path):
+def test_every_command_of_the_first_hour_runs_in_an_empty_folder_and_answers(monkeypatch, capsys, tmp_path):
     monkeypatch.setenv("WAYVEIL_HOME", str(tmp_path / "home"))
     monkeypatch.chdir(tmp_path)
-    write_city("city.zip", seed=3, stops=40, lines=3)
-    city = read_gtfs("city.zip")
-    write_visits(simulate_city(city, 1_500, seed=3).trips, "trips.csv", riders=True)
-    half = ["north" if lat > city.lat.mean() else "south" for lat in city.lat]
-    pl.DataFrame({"stop_id": city.ids.tolist(), "district": half}).write_csv("districts.csv")
     answers = {}
-    for command in commands():
-        words = shlex.split(command)
-        asks = words[1] == "ask"
-        monkeypatch.setattr(sys, "argv", [*words, "--json" if asks else "--quiet"])
+    for kind, text in steps():
+        if kind == "python":
+            exec(compile(text, PAGE.name, "exec"), {})
+            continue
+        words = shlex.split(text)
+        monkeypatch.setattr(sys, "argv", [*words, "--json"])
         with pytest.raises(SystemExit) as stopped:
             main()
         out, err = capsys.readouterr()
-        assert not stopped.value.code, f"{command}: {err}"
-        if asks:
+        assert not stopped.value.code, f"{text}: {err}"
+        if words[1] == "ask":
             answers[words[3]] = json.loads(out)
+    city = read_gtfs("city.zip")
     assert list(answers) == ["boardings", "districts", "line-load", "transfers", "durations"]
     assert all("tap" not in json.dumps(rows) for rows in answers.values())
     trips = sum(row["answer"] for row in answers["boardings"])

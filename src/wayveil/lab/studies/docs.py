@@ -83,6 +83,7 @@ def study_markdown(record: dict[str, Any], *, tables_only: bool = False) -> str:
     lines = [
         *([f"**{OLDER}.**", ""] if is_older(record) else []),
         f"`wayveil lab study {record['study']}`, {SCALES[record['scale']]}.{extent} Source: {record['source']}.",
+        "",
         f"Data: {'; '.join(record['data'])}. {record['stand_in']}",
         "",
         "| table or figure | what | here | in numbers |",
@@ -193,9 +194,8 @@ def _section(runs: list[dict[str, Any]]) -> str:
             record["extent"],
             took,
             older,
-            record["stand_in"],
         ]
-        lines.append(" ".join(filter(None, words)))
+        lines += ["", " ".join(filter(None, words)), "", record["stand_in"]]
     larger = [record for record in runs[:1] if len(runs) > 1 and is_older(record)]
     beside = {one["label"]: f"{one['status']}" for record in larger for one in record["figures"]}
     head = f"{_run(larger[0])} | " if larger else ""
