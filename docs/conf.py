@@ -6,6 +6,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent))
 
+from jupyter_client.connect import ConnectionFileMixin  # noqa: E402
 from tools import reference  # noqa: E402
 
 import wayveil  # noqa: E402
@@ -24,18 +25,21 @@ nb_execution_mode = "force"
 nb_execution_raise_on_error = True
 nb_execution_timeout = 300
 nb_merge_streams = True
+# Kernels listen on files of this user only, not on ports of the machine, and say no word about it.
+ConnectionFileMixin.transport.default_value = "ipc"
 
 html_theme = "pydata_sphinx_theme"
 html_title = f"Wayveil {release}"
 html_show_sourcelink = False
 html_theme_options = {
     "navbar_align": "left",
-    "header_links_before_dropdown": 6,
+    "navbar_center": [],
     "show_prev_next": True,
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],
     "footer_end": [],
 }
+html_sidebars = {"**": ["globaltoc.html"]}  # all sections on every page, by their captions
 copyright = "The Wayveil authors, Apache-2.0"
 
 (HERE / "reference").mkdir(exist_ok=True)

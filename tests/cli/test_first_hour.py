@@ -16,10 +16,8 @@ PAGE = Path(__file__).parents[2] / "docs" / "first-hour.md"
 
 def steps():
     """Kind and text of each step of the page: a command, or a block of Python."""
-    for kind, text in re.findall(
-        r"^```(console|python)\n(.*?)^```", PAGE.read_text(), re.MULTILINE | re.DOTALL
-    ):
-        yield from [(kind, line[2:]) for line in text.splitlines()] if kind == "console" else [(kind, text)]
+    for kind, text in re.findall(r"^```(sh|python)\n(.*?)^```", PAGE.read_text(), re.MULTILINE | re.DOTALL):
+        yield from [(kind, line) for line in text.splitlines()] if kind == "sh" else [(kind, text)]
 
 
 def test_every_command_of_the_first_hour_runs_in_an_empty_folder_and_answers(monkeypatch, capsys, tmp_path):
