@@ -122,11 +122,11 @@ def licence_problems(out: Path) -> Iterator[str]:
     yield from (f"{name} is not installed here, so its licence was not read" for name in missing)
 
 
-def install_problems(out: Path) -> Iterator[str]:
+def install_problems(out: Path, python: str) -> Iterator[str]:
     """Install the wheel without extras into an environment of its own and run the demo from it."""
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
-        yield from run(sys.executable, "-m", "venv", home / "venv")
+        yield from run(python, "-m", "venv", home / "venv")
         yield from run(home / "venv/bin/python", "-m", "pip", "install", "-q", next(out.glob("*.whl")))
         wayveil_alone = ("env", f"WAYVEIL_HOME={home / 'keys'}", home / "venv/bin/wayveil")
         yield from run(*wayveil_alone, "demo", "--riders", "2000", "--out", home / "demo", "-q")
@@ -138,6 +138,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=ROOT / "dist")
     parser.add_argument("--install", action="store_true", help="install the wheel alone and run the demo")
+    parser.add_argument("--python", action="append", default=[], help="--install: another Python; repeatable")
     given = parser.parse_args()
     out = given.out.resolve()
     checks = {
@@ -146,8 +147,8 @@ def main() -> int:
         "licence of every dependency, bill of materials": licence_problems(out),
         "wheel and sdist (twine, check-wheel-contents, validate-pyproject)": build_problems(out),
     }
-    if given.install:
-        checks["installs alone and runs the demo"] = install_problems(out)
+    for python in [sys.executable, *given.python] if given.install else ():
+        checks[f"installs alone and runs the demo ({python})"] = install_problems(out, python)
     failed = False
     for name, problems in checks.items():
         found = list(problems)

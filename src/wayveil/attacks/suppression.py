@@ -56,7 +56,7 @@ def compare_suppression(raw: Trips, datasheet: Mapping[str, Any]) -> FurtherFigu
         figures[0] = _with_totals(figures[0], begin * 24 + hour)
     if datasheet:
         figures.append(
-            Beside("This release", f"{example_person(datasheet)}, whatever it is compared with.", {})
+            Beside("This release", f"{example_person(datasheet)}, whatever is published without her.", {})
         )
     return FurtherFigures("Suppression", LEAD, tuple(figures))
 
