@@ -1,12 +1,14 @@
 """Reading files as they are, beside the least that their formats need; and tables of databases in constant memory.
 
 python -m bench files
-WAYVEIL_FILE_ROWS=1000000 python -m bench files      (rows of the csv and of the database; a workbook has 60,000)
+WAYVEIL_FILE_ROWS=10000000 python -m bench files      (rows of the csv and of databases; a workbook has 60,000)
+WAYVEIL_POSTGRES=postgresql://host/city python -m bench files      (with a table `taps` that is made on a server)
 """
 
 import os
-import resource
 import sqlite3
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -19,12 +21,13 @@ from wayveil.sources.reading import Reading
 
 ROWS = int(os.environ.get("WAYVEIL_FILE_ROWS", "2000000"))
 SHEET_ROWS = 60_000
+AT_ONCE = 200_000
 COLUMNS = {"rider_id": "Karte", "stop_id": "Haltestelle", "event_time": "Zeitpunkt"}
 
 
-def taps(rows: int) -> pl.DataFrame:
-    """Taps of a day as text, in German."""
-    at = pl.int_range(rows)
+def taps(rows: int, first: int | None = None) -> pl.DataFrame:
+    """Taps of a day as text, in German; all of them, or a piece of them from one on."""
+    at = pl.int_range(rows) if first is None else pl.int_range(first, min(first + AT_ONCE, rows))
     moment = pl.datetime(2026, 11, 17) + pl.duration(seconds=at * 86_399 // rows)
     return pl.select(
         Karte=pl.format("c{}", at % (rows // 20 + 1)),
@@ -44,10 +47,10 @@ def fastest(work: Callable[[], object], times: int = 3) -> float:
 
 
 def run() -> list[dict[str, object]]:
-    """Ratios for csv (as ours, and with German dates), a workbook, and the memory that SQLite takes."""
+    """Ratios for csv (as ours, and with German dates), a workbook, and the memory that databases take."""
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
-        return [*_text(folder), _workbook(folder), _database(folder)]
+        return [*_text(folder), _workbook(folder), *_databases(folder)]
 
 
 def _text(folder: Path) -> list[dict[str, object]]:
@@ -81,21 +84,56 @@ def _workbook(folder: Path) -> dict[str, object]:
     return _row(f"workbook of {SHEET_ROWS:,} rows, CPU seconds (baseline: calamine)", ours, plain)
 
 
-def _database(folder: Path) -> dict[str, object]:
+def _databases(folder: Path) -> list[dict[str, object]]:
+    """Peak memory of a process that reads a table in pieces, beside its peak after three of them."""
     path = folder / "taps.db"
     with sqlite3.connect(path) as connection:
         connection.execute("CREATE TABLE taps (Karte, Haltestelle, Zeitpunkt)")
-        for piece in taps(ROWS).iter_slices(200_000):
-            connection.executemany("INSERT INTO taps VALUES (?, ?, ?)", piece.rows())
-    table = open_table([f"sqlite:///{path}?table=taps"], Reading(columns=COLUMNS, times="day.month.year"))
-    peaks = []
-    for piece in table.pieces(list(COLUMNS), folder):
-        peaks.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
-        del piece
-    first = peaks[min(2, len(peaks) - 1)]
-    return _row(
-        f"SQLite, {ROWS:,} rows in {len(peaks)} pieces, peak MB (baseline: after 3)", peaks[-1], first
-    )
+        for first in range(0, ROWS, AT_ONCE):
+            connection.executemany("INSERT INTO taps VALUES (?, ?, ?)", taps(ROWS, first).rows())
+    addresses = {"SQLite": f"sqlite:///{path}?table=taps"}
+    server = os.environ.get("WAYVEIL_POSTGRES")
+    if server is not None:
+        addresses["PostgreSQL"] = f"{server}{'&' if '?' in server else '?'}table=taps"
+        _fill_server(server)
+    return [_peaks(name, address) for name, address in addresses.items()]
+
+
+def _fill_server(server: str) -> None:
+    import psycopg
+
+    with psycopg.connect(server) as connection:
+        connection.execute("DROP TABLE IF EXISTS taps")
+        connection.execute('CREATE TABLE taps ("Karte" TEXT, "Haltestelle" TEXT, "Zeitpunkt" TEXT)')
+        with connection.cursor().copy("COPY taps FROM STDIN WITH (FORMAT csv)") as copy:
+            for first in range(0, ROWS, AT_ONCE):
+                copy.write(taps(ROWS, first).write_csv(include_header=False))
+
+
+def _peaks(name: str, address: str) -> dict[str, object]:
+    command = [sys.executable, "-m", "bench.files", address]
+    said = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
+    rows, pieces, first, last = int(said[0]), int(said[1]), float(said[2]), float(said[3])
+    if rows != ROWS:
+        raise RuntimeError(f"{rows:,} rows were read of {ROWS:,}")
+    return _row(f"{name}, {ROWS:,} rows in {pieces} pieces, peak MB (baseline: after 3)", last, first)
+
+
+def read_in_pieces(address: str) -> str:
+    """Read a table and say its rows, its pieces, and the peak of memory in MB after three of them and after all."""
+    table = open_table([address], Reading(columns=COLUMNS, times="day.month.year"))
+    peaks, rows = [], 0
+    with tempfile.TemporaryDirectory() as temporary:
+        for _, piece in table.pieces(list(COLUMNS), Path(temporary)):
+            peaks.append(_peak())
+            rows += len(piece)
+    return f"{rows} {len(peaks)} {peaks[min(2, len(peaks) - 1)]:.1f} {peaks[-1]:.1f}"
+
+
+def _peak() -> float:
+    """Peak of this process in MB; getrusage would tell that of the process that started it."""
+    status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
+    return int(status["VmHWM"].split()[0]) / 1024
 
 
 def _row(figure: str, value: float, baseline: float) -> dict[str, object]:
@@ -103,5 +141,8 @@ def _row(figure: str, value: float, baseline: float) -> dict[str, object]:
 
 
 if __name__ == "__main__":
-    for row in run():
-        print(row)
+    if len(sys.argv) > 1:
+        print(read_in_pieces(sys.argv[1]))
+    else:
+        for row in run():
+            print(row)

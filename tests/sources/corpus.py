@@ -23,7 +23,6 @@ class Entry:
     write: Callable[[Path, pl.DataFrame], str]
     kind: str = "pairs"
     riders: bool = True
-    trip_ids: bool = True
 
 
 def _text(table_of, name="rides.csv", **written):
@@ -329,7 +328,7 @@ CORPUS: dict[str, Entry] = {
     "clean": Entry(_text(truth.clean)),
     "semicolons in windows-1252": Entry(_text(_pairs(**GERMAN), encoding="windows-1252", separator=";")),
     "accents in windows-1252": Entry(
-        _text(_pairs(**FRENCH), encoding="windows-1252", separator=";"), trip_ids=False
+        _text(_pairs(**FRENCH), encoding="windows-1252", separator=";")
     ),
     "utf-16 with tabs": Entry(_text(_pairs(**ENGLISH), encoding="utf-16", separator="\t")),
     "utf-8 with a mark": Entry(_text(_pairs(**ENGLISH), encoding="utf-8-sig")),
@@ -340,7 +339,7 @@ CORPUS: dict[str, Entry] = {
         _text(_pairs(**ENGLISH), before="Export of 2026-10-01\nCity of Doggerbank\n\n")
     ),
     "named .txt": Entry(_text(_pairs(**ENGLISH), "rides.txt", separator=";")),
-    "without header": Entry(_without_header, riders=False, trip_ids=False),
+    "without header": Entry(_without_header, riders=False),
     "gzip": Entry(_packed(".gz", gzip.compress)),
     "bzip2": Entry(_packed(".bz2", bz2.compress)),
     "xz": Entry(_packed(".xz", lzma.compress)),
@@ -349,9 +348,9 @@ CORPUS: dict[str, Entry] = {
     # languages and names
     "english": Entry(_text(_pairs(**ENGLISH))),
     "german": Entry(_text(_pairs("%d.%m.%Y %H:%M:%S", **GERMAN), separator=";")),
-    "french": Entry(_text(_pairs("%d/%m/%Y %H:%M:%S", **FRENCH), separator=";"), trip_ids=False),
-    "spanish": Entry(_text(_pairs("%d/%m/%Y %H:%M:%S", **SPANISH), separator=";"), trip_ids=False),
-    "dutch": Entry(_text(_pairs("%d-%m-%Y %H:%M:%S", **DUTCH), separator=";"), trip_ids=False),
+    "french": Entry(_text(_pairs("%d/%m/%Y %H:%M:%S", **FRENCH), separator=";")),
+    "spanish": Entry(_text(_pairs("%d/%m/%Y %H:%M:%S", **SPANISH), separator=";")),
+    "dutch": Entry(_text(_pairs("%d-%m-%Y %H:%M:%S", **DUTCH), separator=";")),
     "italian": Entry(
         _text(
             _pairs(
@@ -363,7 +362,6 @@ CORPUS: dict[str, Entry] = {
                 end="Ora arrivo",
             )
         ),
-        trip_ids=False,
     ),
     "portuguese": Entry(
         _text(
@@ -376,7 +374,6 @@ CORPUS: dict[str, Entry] = {
                 end="Hora desembarque",
             )
         ),
-        trip_ids=False,
     ),
     "danish": Entry(
         _text(
@@ -390,7 +387,6 @@ CORPUS: dict[str, Entry] = {
             ),
             separator=";",
         ),
-        trip_ids=False,
     ),
     "polish": Entry(
         _text(
@@ -404,7 +400,6 @@ CORPUS: dict[str, Entry] = {
             ),
             separator=";",
         ),
-        trip_ids=False,
     ),
     "swedish taps, minutes with a point": Entry(
         _text(
@@ -418,11 +413,10 @@ CORPUS: dict[str, Entry] = {
         ),
         kind="taps",
     ),
-    "times called like stops": Entry(_text(_pairs("%Y-%m-%d %H:%M:%S", **SHORT)), trip_ids=False),
-    "stops by name": Entry(_text(_pairs(**BY_NAME)), trip_ids=False),
+    "times called like stops": Entry(_text(_pairs("%Y-%m-%d %H:%M:%S", **SHORT))),
+    "stops by name": Entry(_text(_pairs(**BY_NAME))),
     "stops by name in capitals": Entry(
         _text(lambda rides: named(rides.with_columns(pl.col("^.*_name$").str.to_uppercase()), **BY_NAME)),
-        trip_ids=False,
     ),
     # times
     "month/day with AM and PM": Entry(_text(_pairs("%-m/%-d/%Y %-I:%M:%S %p", **ENGLISH))),
@@ -432,14 +426,14 @@ CORPUS: dict[str, Entry] = {
     "two digits of the year": Entry(_text(_pairs("%d.%m.%y %H:%M:%S", **ENGLISH))),
     "no marks in times": Entry(_text(_pairs("%Y%m%d%H%M%S", **ENGLISH))),
     "slashes, year first": Entry(_text(_pairs("%Y/%m/%d %H:%M:%S", **ENGLISH))),
-    "seconds since 1970": Entry(_text(_counted(1)), trip_ids=False),
-    "milliseconds": Entry(_text(_counted(1000)), trip_ids=False),
-    "microseconds": Entry(_text(_counted(10**6)), trip_ids=False),
-    "UTC": Entry(_text(_zoned), trip_ids=False),
+    "seconds since 1970": Entry(_text(_counted(1))),
+    "milliseconds": Entry(_text(_counted(1000))),
+    "microseconds": Entry(_text(_counted(10**6))),
+    "UTC": Entry(_text(_zoned)),
     "date and clock apart": Entry(
-        _text(_apart("%d.%m.%Y", "%H:%M:%S", **APART), separator=";"), trip_ids=False
+        _text(_apart("%d.%m.%Y", "%H:%M:%S", **APART), separator=";")
     ),
-    "compact date and clock": Entry(_text(_apart("%Y%m%d", "%H%M%S", **APART)), trip_ids=False),
+    "compact date and clock": Entry(_text(_apart("%Y%m%d", "%H%M%S", **APART))),
     # formats
     "parquet": Entry(_frame("rides.parquet", lambda r, p: named(r, **ENGLISH).write_parquet(p))),
     "typed parquet": Entry(
@@ -449,11 +443,10 @@ CORPUS: dict[str, Entry] = {
                 "rider_id", "origin", "destination", started="start", ended="end"
             ).write_parquet(p),
         ),
-        trip_ids=False,
     ),
     "arrow": Entry(_frame("rides.arrow", lambda r, p: named(r, **ENGLISH).write_ipc(p))),
     "feather": Entry(_frame("rides.feather", lambda r, p: named(r, **ENGLISH).write_ipc(p))),
-    "excel": Entry(_frame("rides.xlsx", _excel), trip_ids=False),
+    "excel": Entry(_frame("rides.xlsx", _excel)),
     "opendocument": Entry(_frame("rides.ods", _ods)),
     "sqlite": Entry(_sqlite),
     "duckdb": Entry(_duckdb),
@@ -461,7 +454,7 @@ CORPUS: dict[str, Entry] = {
     "MDS trips": Entry(_mds, riders=False),
     # layouts
     "Citi Bike": Entry(_text(_bikes), riders=False),
-    "Citi Bike before 2020": Entry(_text(_old_bikes), riders=False, trip_ids=False),
+    "Citi Bike before 2020": Entry(_text(_old_bikes), riders=False),
     "Bay Area bikes": Entry(
         _text(
             _pairs(
@@ -475,7 +468,7 @@ CORPUS: dict[str, Entry] = {
         ),
         riders=False,
     ),
-    "Clipper": Entry(_text(_clipper), trip_ids=False),
+    "Clipper": Entry(_text(_clipper)),
     "Oyster": Entry(
         _text(
             _pairs(
@@ -487,7 +480,6 @@ CORPUS: dict[str, Entry] = {
                 end="ExTime",
             )
         ),
-        trip_ids=False,
     ),
     "calls of journeys": Entry(
         _text(

@@ -1,12 +1,16 @@
-"""Every file of the corpus is read as the clean one, by the plan that `check` saved and by nothing else."""
+"""Every file of the corpus is read, released and asked as the clean one, by the plan that `check` saved alone."""
+
+import json
+import sys
 
 import numpy as np
 import pytest
 import truth
 from corpus import CORPUS
 
-from wayveil.plan.files import read_plan, write_plan
-from wayveil.plan.guess import Guess
+from wayveil.cli import main
+from wayveil.plan.files import read_plan
+from wayveil.plan.plan import Plan
 from wayveil.plan.reading import files_of, open_plan_world, open_rows
 from wayveil.trips.trips import Trips
 
@@ -22,7 +26,7 @@ def city(tmp_path_factory):
         yield folder, truth.make_rides(network)
 
 
-def rows_of(read, riders, trip_ids):
+def rows_of(read, riders):
     """What was read, row by row, whatever riders and trips are called inside."""
     if isinstance(read, Trips):
         whose = read.rider if riders and read.rider is not None else np.full(len(read), -1)
@@ -45,13 +49,11 @@ def rows_of(read, riders, trip_ids):
     return sorted(zip(*table.values(), strict=True))
 
 
-def clean_rows(folder, rides, kind, riders, trip_ids):
+def clean_rows(folder, rides, kind, riders):
     table = {"pairs": truth.clean, "calls": truth.visits, "taps": truth.taps}[kind](rides)
     if not riders and "rider_id" in table.columns:
         table = table.drop("rider_id")
     table.write_parquet(folder / "clean.parquet")
-    from wayveil.plan.plan import Plan
-
     plan = Plan.of(
         files=str(folder / "clean.parquet"),
         world=str(folder / "city.zip"),
@@ -59,23 +61,40 @@ def clean_rows(folder, rides, kind, riders, trip_ids):
         epsilon=1,
         unit=None if riders else "trip",
     )
-    return rows_of(open_rows(plan, open_plan_world(plan), files_of(plan)).rows, riders, trip_ids)
+    return rows_of(open_rows(plan, open_plan_world(plan), files_of(plan)).rows, riders)
+
+
+@pytest.fixture
+def wayveil(monkeypatch, capsys, tmp_path):
+    """A command that must go well, and what it says."""
+    monkeypatch.setenv("WAYVEIL_HOME", str(tmp_path / "home"))
+
+    def call(*words):
+        monkeypatch.setattr(sys, "argv", ["wayveil", *map(str, words)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        shown = capsys.readouterr()
+        assert not ended.value.code, shown.out + shown.err
+        return shown.out
+
+    return call
 
 
 @pytest.mark.parametrize("name", CORPUS)
-def test_a_file_of_the_corpus_is_read_as_the_clean_one(name, city, monkeypatch, tmp_path):
+def test_a_file_of_the_corpus_is_checked_released_and_asked_as_the_clean_one(
+    name, city, wayveil, monkeypatch, tmp_path
+):
     folder, rides = city
     monkeypatch.chdir(folder)
-    entry = CORPUS[name]
-    given = entry.write(folder, rides)
-    checked = Guess(given, "city.zip", ledger="none").look()
-    assert checked.findings.ok, checked.lines()
-    assert checked.plan is not None
-    saved = tmp_path / "wayveil.toml"
-    write_plan(checked.plan, saved)
+    entry, saved, made = CORPUS[name], folder / "wayveil.toml", tmp_path / "release"
+    saved.unlink(missing_ok=True)
+    wayveil("check", entry.write(folder, rides), "--world", "city.zip", "--ledger", "none", "--save", saved)
     plan = read_plan(saved)
     read = open_rows(plan, open_plan_world(plan), files_of(plan)).rows
-    kind = "taps" if not isinstance(read, Trips) else entry.kind
-    assert kind == entry.kind, checked.lines()
-    expected = clean_rows(folder, rides, entry.kind, entry.riders, entry.trip_ids)
-    assert rows_of(read, entry.riders, entry.trip_ids) == expected
+    assert isinstance(read, Trips) == (entry.kind != "taps")
+    expected = clean_rows(folder, rides, entry.kind, entry.riders)
+    assert rows_of(read, entry.riders) == expected
+    wayveil("release", "--plan", saved, "--out", made)
+    # So few rides are noise, which is another matter.
+    answer = json.loads(wayveil("ask", made, "boardings", "--anyway", "--json"))
+    assert answer

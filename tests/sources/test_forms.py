@@ -237,3 +237,18 @@ def test_a_feed_among_the_rows_is_sent_to_world(city):
     truth.clean(rides).write_csv(folder / "rows.csv")
     with pytest.raises(InputError, match=r"is a feed, and no rows: give it as --world city\.zip"):
         Guess(["rows.csv", "city.zip"], "city.zip", ledger="none").look()
+
+
+@pytest.mark.parametrize("broken", ["start", "end"])
+@pytest.mark.parametrize("form", ["%d.%m.%Y %H:%M:%S", None])
+def test_one_time_that_is_none_is_one_sentence(city, broken, form):
+    folder, rides = city
+    moment = pl.col(broken) if form is None else pl.col(broken).dt.strftime(form)
+    other = "end" if broken == "start" else "start"
+    texts = pl.when(pl.int_range(pl.len()) == 3).then(pl.lit("soon")).otherwise(moment.cast(pl.String))
+    written = pl.col(other) if form is None else pl.col(other).dt.strftime(form)
+    rides.select("trip_id", "origin", "destination", texts.alias(broken), written.alias(other)).write_parquet(
+        folder / "soon.parquet"
+    )
+    findings = Guess("soon.parquet", "city.zip", ledger="none").look().findings
+    assert "soon" in " ".join(map(str, findings.problems))

@@ -9,6 +9,7 @@ from typing import Literal, get_args
 import polars as pl
 
 from wayveil.sources.categories import each_distinct, of_distinct
+from wayveil.sources.column_names import DATES
 
 Order = Literal["year-month-day", "day.month.year", "month/day/year"]
 Times = Literal[
@@ -160,6 +161,17 @@ def moment_text(read: pl.Series) -> pl.Series:
     if not isinstance(read.dtype, pl.Datetime):
         return read.cast(pl.String)
     return read.dt.strftime("%Y-%m-%dT%H:%M:%S" + ("%:z" if read.dtype.time_zone else ""))
+
+
+def with_text_times(table: pl.DataFrame) -> pl.DataFrame:
+    """Return a table under our names with its times as texts."""
+    return table.with_columns(moment_text(table[name]) for name in DATES if name in table.columns)
+
+
+def of_one_form(table: pl.DataFrame) -> pl.DataFrame:
+    """Return a table with its times as texts where some of its columns have moments and others do not."""
+    kinds = {table[name].dtype.base_type() for name in DATES if name in table.columns}
+    return with_text_times(table) if len(kinds) > 1 else table
 
 
 def _by_format(text: pl.Series, form: str, zone: str | None) -> pl.Series:

@@ -14,10 +14,10 @@ from wayveil.disclosures import BAD_ROW, LAYOUT
 from wayveil.errors import InputError
 from wayveil.sources.bad_rows import apply_rules
 from wayveil.sources.canonical import canonical
-from wayveil.sources.column_names import DATES, WORDS, our_columns
+from wayveil.sources.column_names import WORDS, our_columns
 from wayveil.sources.databases import database_address, is_address
 from wayveil.sources.formats import SUFFIXES, Part, format_of, open_part
-from wayveil.sources.moments import moment_text
+from wayveil.sources.moments import of_one_form, with_text_times
 from wayveil.sources.reading import Reading
 from wayveil.world.world import World
 
@@ -87,7 +87,9 @@ class SourceTable:
         """Read some of the columns of all files, without the rows that the rules for bad rows drop."""
         wanted = self.columns if self.reading.rules else names
         tables = [self._rewritten(part.read(self._needed(wanted)), wanted) for part in self.parts]
-        table = tables[0] if len(tables) == 1 else pl.concat(_of_one_form(tables), how="vertical_relaxed")
+        if len({tuple(table.dtypes) for table in tables}) > 1:
+            tables = list(map(with_text_times, tables))
+        table = tables[0] if len(tables) == 1 else pl.concat(tables, how="vertical_relaxed")
         return self._without_bad(table, names)
 
     def pieces(self, names: Sequence[str], folder: Path) -> Iterator[tuple[int, pl.DataFrame]]:
@@ -95,7 +97,7 @@ class SourceTable:
         wanted = self.columns if self.reading.rules else names
         for number, part in enumerate(self.parts):
             for piece in part.pieces(self._needed(wanted), folder):
-                yield number, _with_text_times(self._without_bad(self._rewritten(piece, wanted), names))
+                yield number, with_text_times(self._without_bad(self._rewritten(piece, wanted), names))
 
     def head(self, rows: int = LOOKED_AT) -> pl.DataFrame:
         """Read the first rows of all files under their own names, to look at them."""
@@ -117,19 +119,7 @@ class SourceTable:
     def _rewritten(self, table: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
         there = {our: their for our, their in self.theirs.items() if their in table.columns}
         table = table.select(pl.col(their).alias(our) for our, their in there.items())
-        return canonical(table, self.reading, self.world).select(names)
-
-
-def _of_one_form(tables: list[pl.DataFrame]) -> list[pl.DataFrame]:
-    """Return tables with times as texts where some have them as moments and others do not."""
-    return (
-        tables if len({tuple(table.dtypes) for table in tables}) == 1 else list(map(_with_text_times, tables))
-    )
-
-
-def _with_text_times(table: pl.DataFrame) -> pl.DataFrame:
-    there = [name for name in DATES if name in table.columns]
-    return table.with_columns(moment_text(table[name]).alias(name) for name in there)
+        return of_one_form(canonical(table, self.reading, self.world).select(names))
 
 
 def open_table(

@@ -13,6 +13,7 @@ import polars as pl
 from wayveil.disclosures import LAYOUT
 from wayveil.errors import InputError
 from wayveil.sources.frames import Source, source_name
+from wayveil.sources.moments import of_one_form
 from wayveil.trips.findings import Findings
 from wayveil.trips.history import MARKS_NAME, History, marks_text
 from wayveil.trips.tables import read_marked_table, rules_history
@@ -43,7 +44,7 @@ def read_pairs(
             tells=LAYOUT,
         )
     findings.visits_per_row = 2
-    visits = _as_visits(table)
+    visits = _as_visits(of_one_form(table))
     mark = marks_text(History(marks=marks))
     if mark is not None:
         visits = visits.with_columns(pl.lit(mark).alias(MARKS_NAME))
