@@ -46,6 +46,8 @@ MOMENTS = tuple(DATES)
 # Rows of one rider that lie closer together are positions, not boardings.
 POINTS_APART_SECONDS = 300
 MOST = 0.8
+# So few different values are kinds of something.
+FEW = 12
 _ENTRIES = (
     "in",
     "on",
@@ -154,6 +156,8 @@ def _by_values(ours: str | None, profile: Profile, world: World | None) -> str |
         return {"stop_id": "service_date", "origin": "start_date", "destination": "end_date"}[ours]
     if ours == "trip_id" and profile.moments and profile.clocks > MOST:
         return "event_time"  # `tid` is a trip of some tools, and the time in the north
+    if ours == "rider_id" and "unknown" in meanings(profile.name) and profile.distinct <= FEW:
+        return None  # `member_casual`, `passenger class`: kinds of people
     if ours in MOMENTS:
         if profile.date > MOST:
             return DATES[ours]
@@ -406,7 +410,7 @@ def _boardings(head: pl.DataFrame, chosen: dict[str, str], profiles: dict[str, P
     free = [name for name in head.columns if name not in chosen.values() or chosen.get("action") == name]
     for name in free:
         # Rows without the word would be dropped as no boardings: nearly all must have it.
-        if not 2 <= profiles[name].distinct <= 12 or profiles[name].filled < 0.95:
+        if not 2 <= profiles[name].distinct <= FEW or profiles[name].filled < 0.95:
             continue
         values = head[name].cast(pl.String).drop_nulls().unique().sort().to_list()
         entering = [value for value in values if column_for(f"{value} stop") == "origin"]
