@@ -327,9 +327,7 @@ CORPUS: dict[str, Entry] = {
     # how text is written
     "clean": Entry(_text(truth.clean)),
     "semicolons in windows-1252": Entry(_text(_pairs(**GERMAN), encoding="windows-1252", separator=";")),
-    "accents in windows-1252": Entry(
-        _text(_pairs(**FRENCH), encoding="windows-1252", separator=";")
-    ),
+    "accents in windows-1252": Entry(_text(_pairs(**FRENCH), encoding="windows-1252", separator=";")),
     "utf-16 with tabs": Entry(_text(_pairs(**ENGLISH), encoding="utf-16", separator="\t")),
     "utf-8 with a mark": Entry(_text(_pairs(**ENGLISH), encoding="utf-8-sig")),
     "bars": Entry(_text(_pairs(**ENGLISH), separator="|")),
@@ -430,9 +428,7 @@ CORPUS: dict[str, Entry] = {
     "milliseconds": Entry(_text(_counted(1000))),
     "microseconds": Entry(_text(_counted(10**6))),
     "UTC": Entry(_text(_zoned)),
-    "date and clock apart": Entry(
-        _text(_apart("%d.%m.%Y", "%H:%M:%S", **APART), separator=";")
-    ),
+    "date and clock apart": Entry(_text(_apart("%d.%m.%Y", "%H:%M:%S", **APART), separator=";")),
     "compact date and clock": Entry(_text(_apart("%Y%m%d", "%H%M%S", **APART))),
     # formats
     "parquet": Entry(_frame("rides.parquet", lambda r, p: named(r, **ENGLISH).write_parquet(p))),

@@ -252,3 +252,18 @@ def test_one_time_that_is_none_is_one_sentence(city, broken, form):
     )
     findings = Guess("soon.parquet", "city.zip", ledger="none").look().findings
     assert "soon" in " ".join(map(str, findings.problems))
+
+
+def test_files_of_clocks_without_a_date_are_said_to_be_of_one_day(city):
+    folder, rides = city
+    (folder / "clocks").mkdir()
+    clocks = (
+        truth.visits(rides).with_columns(pl.col("event_time").dt.strftime("%H:%M")).sort("trip_id", "seq")
+    )
+    for number in range(2):
+        clocks.filter(pl.col("trip_id").str.slice(-1).cast(pl.Int64) % 2 == number).write_csv(
+            folder / "clocks" / f"{number}.csv"
+        )
+    notes = Guess("clocks", "city.zip", ledger="none").look().findings.notes
+    assert "2 files are one table" in notes
+    assert any("`event_time` has no date: rows are taken as those of one day" in note for note in notes)

@@ -3,6 +3,7 @@
 Exact facts about the raw data, for the data holder's eyes only: whoever chooses by them has looked at it.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -34,6 +35,8 @@ from wayveil.world.world import World
 
 # A larger share of rows that are left out comes from the wrong world or the wrong columns, not from bad rows.
 MANY_LOST = 0.2
+# What ends a trip of points that name none, and the pause in seconds that is proposed.
+SPLITS, USUAL_GAP = ("split_gap", "split_metres"), 1200
 NOTICE = "INTERNAL: exact facts about the raw data. Keep them inside."
 
 
@@ -115,18 +118,29 @@ class Guess:
         if found.rows is None:
             if len(self.given) == 1 and holds_other(Path(self.given[0]), looked.table):
                 return self._look_at_trips(Path(self.given[0]), place, None, {})
-            return Checked(looked.unknown())
+            return Checked(looked.unknown(self._command))
         if found.doubts and not set(self.keys) & {doubt.key for doubt in found.doubts}:
             return Checked(looked.doubtful(self._again))
         if found.rows == "taps":
             return self._look_at_taps(looked, place)
-        checked = self._look_at_trips(looked.source, place, found.rows, looked.values, looked.notes())
-        bad = {} if checked.findings.ok else looked.first_rules()
-        if bad:
-            rules = [word for kind, rule in bad.items() for word in ("--with", f"bad_rows.{kind}={rule}")]
+        if found.rows == "points" and not {"trip_id", "flag", *SPLITS} & {*found.reading.columns, *self.keys}:
+            checked = replace(self, keys={**self.keys, "split_gap": USUAL_GAP})._look()
             checked.findings.notes.append(
-                f"to go on with such rows mended or dropped: {self._command(rules)}"
+                f"points name no trips: the plan ends a trip where nothing comes for {USUAL_GAP} seconds. Another way: "
+                "--with split_gap=SECONDS, --with split_metres=METRES, or --map trip_id=COLUMN or flag=COLUMN"
             )
+            return checked
+        checked = self._look_at_trips(looked.source, place, found.rows, looked.values, looked.notes())
+        if not checked.findings.ok:
+            bad = [f"bad_rows.{kind}={rule}" for kind, rule in looked.first_rules().items()]
+            if found.rows == "points":
+                told = " ".join(map(str, checked.findings.problems))
+                bad = list(dict.fromkeys(re.findall(r"\(--with (\w+=\w+)\)", told)))
+            if bad:
+                rules = [word for rule in bad for word in ("--with", rule)]
+                checked.findings.notes.append(
+                    f"to go on with such rows mended or dropped: {self._command(rules)}"
+                )
         return checked
 
     def _again(self, key: str, value: str) -> str:
@@ -135,6 +149,11 @@ class Guess:
 
     def _command(self, words: list[str]) -> str:
         world = [] if self.world is None else ["--world", self.world]
+        world += [] if self.ledger is None else ["--ledger", self.ledger]
+        world += [] if self.epsilon == "1" else ["--epsilon", self.epsilon]
+        new = {word.partition("=")[0] for word in words}
+        before = [f"{key}={_said(value)}" for key, value in _flat(self.keys).items() if key not in new]
+        words = [word for each in before for word in ("--with", each)] + words
         maps = [word for ours, theirs in self.columns.items() for word in ("--map", f"{ours}={theirs}")]
         return join(["wayveil", "check", *self.given, *world, *maps, *words, "--save", "wayveil.toml"])
 
@@ -330,3 +349,14 @@ def _said(value: Any) -> str:
     """A value as --with reads it."""
     plain = isinstance(value, str) and value.replace("-", "").replace("/", "").replace(".", "").isalnum()
     return value if plain else toml_value(value)
+
+
+def _flat(keys: dict[str, Any]) -> dict[str, Any]:
+    """Keys of a plan with those of their tables beside them: `bad_rows.empty_id`."""
+    inner = {
+        f"{key}.{name}": each
+        for key, value in keys.items()
+        if isinstance(value, dict)
+        for name, each in value.items()
+    }
+    return {key: value for key, value in keys.items() if not isinstance(value, dict)} | inner

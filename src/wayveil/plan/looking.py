@@ -9,16 +9,17 @@ from typing import Any
 from wayveil.disclosures import LAYOUT
 from wayveil.errors import InputError
 from wayveil.plan.parts import WRITTEN
+from wayveil.sources.assigning import USED
 from wayveil.sources.bad_rows import RULES, count_bad_rows, require_rules
 from wayveil.sources.column_names import DATES, guess_columns
 from wayveil.sources.coverage import FileDays, file_days, say_coverage
-from wayveil.sources.databases import is_address
+from wayveil.sources.databases import DATABASES, is_address
 from wayveil.sources.dialects import guess_dialect
-from wayveil.sources.formats import COLUMNAR, SHEETS, SUFFIXES, format_of, readable, sheet_names
+from wayveil.sources.formats import COLUMNAR, SHEETS, SUFFIXES, format_of, guess_sheet, readable
 from wayveil.sources.nested import NESTED
 from wayveil.sources.opening import SourceTable, expand_places, open_table
 from wayveil.sources.reading import Reading
-from wayveil.sources.recognise import USED, Recognised, recognise
+from wayveil.sources.recognise import Recognised, recognise
 from wayveil.taps.columns import ColumnMap, known_layout
 from wayveil.trips.findings import Finding, Findings
 from wayveil.trips.matched import is_matched
@@ -44,6 +45,8 @@ def holds_rows(given: Sequence[str]) -> bool:
 
 def holds_other(path: Path, table: SourceTable) -> bool:
     """Tell whether a file that names no rows is a list of places, or sequences of symbols."""
+    if not path.is_file():
+        return False
     header = table.parts[0].columns
     listed = is_place_list(header) and set(guess_columns(header)) <= {"stop_id"}
     return listed or format_of(path) not in SUFFIXES or format_of(path) in (".txt", ".dat")
@@ -75,12 +78,12 @@ class Look:
                 )
         first = places[0]
         text = isinstance(first, Path) and format_of(first) not in (*COLUMNAR, *SHEETS, *NESTED)
-        is_text = text and isinstance(first, Path) and not _is_database(first)
+        is_text = text and isinstance(first, Path) and format_of(first) not in DATABASES
         with readable(first, "text"):
             guessed = guess_dialect(Path(first)) if is_text else Reading()
         said = {key: self.keys[key] for key in WRITTEN if key in self.keys}
-        if isinstance(first, Path) and format_of(first) in SHEETS and "sheet" not in said:
-            said |= _only_sheet(first)
+        if isinstance(first, Path) and format_of(first) in SHEETS:
+            said = {**guess_sheet(first, said.get("sheet")), **said}
         return open_table(places, replace(guessed, **said))
 
     @cached_property
@@ -170,6 +173,13 @@ class Look:
     def first_rules(self) -> dict[str, str]:
         """Return a rule for every kind of bad rows that there are and that no rule was said for."""
         found = {kind: RULES[kind].choices[-1] for kind in self.bad() if kind not in self.reading.rules}
+        columns = self.reading.columns
+        if (
+            "end_date" in columns
+            and columns["end_date"] == columns.get("start_date")
+            and "ends_long_before" in found
+        ):
+            found["ends_long_before"] = "next_day"  # one date for both: the night passed midnight
         return {kind: rule for kind, rule in found.items() if kind != "duplicate"}
 
     def _rules(self) -> list[str]:
@@ -185,27 +195,30 @@ class Look:
 
     def _coverage(self) -> list[str]:
         moment = next((name for name in DATES if name in self.source.columns), None)
-        if len(self.source.parts) < 2 or moment is None:
+        # Files of points are of people or trips, and not of days.
+        if len(self.source.parts) < 2 or moment is None or self.recognised.rows == "points":
             return [f"{len(self.source.parts)} files are one table"] if len(self.source.parts) > 1 else []
         files: list[FileDays] = file_days(self.source, moment)
         listed = [str(each) for each in files] if len(files) <= 12 else []
         return [f"{len(self.source.parts)} files are one table", *listed, *say_coverage(files)]
 
-    def unknown(self) -> Findings:
+    def unknown(self, command: Callable[[list[str]], str]) -> Findings:
         """Say what the file was taken for, and what each kind of rows still lacks."""
         found, findings = self.recognised, Findings(self.table.name, "table")
-        header = ", ".join(f"`{name}`" for name in self.table.parts[0].columns)
-        headless = (
-            ""
-            if self.table.reading.header
-            else (". The first row looks like data: give the file a header, or map columns by their place")
-        )
-        findings.problems.append(Finding(f"{found.why}. Its columns are {header}{headless}"))
+        first = self.table.head(1)
+        header = ", ".join(f"`{name}`" for name in first.columns)
+        if not self.table.reading.header:
+            cells = ", ".join(f"{name} ({first[name][0]})" for name in first.columns)
+            header = (
+                f"{cells}: the first line looks like data. Map them by their place, or give the file a header"
+            )
+        findings.problems.append(Finding(f"{found.why}. Its columns are {header}"))
+        findings.notes += found.notes
         nearest = sorted(found.missing.items(), key=lambda each: len(each[1]))[:3]
         for kind, lacking in nearest:
-            maps = " ".join(f"--map {each}=..." for each in lacking)
+            words = [word for each in lacking for word in ("--map", f"{each}=COLUMN")]
             findings.notes.append(
-                f"to read it as {kind}, say which column is {' and '.join(lacking)}: {maps}"
+                f"to read it as {kind}, say which column is {' and '.join(lacking)}: {command(words)}"
             )
         return findings
 
@@ -217,15 +230,3 @@ class Look:
             findings.problems.append(Finding(f"{doubt.question}. Say which: {commands}"))
         findings.notes += self.notes()
         return findings
-
-
-def _is_database(path: Path) -> bool:
-    from wayveil.sources.databases import DATABASES
-
-    return format_of(path) in DATABASES
-
-
-def _only_sheet(path: Path) -> dict[str, Any]:
-    """Name the sheet where a workbook has several: the first, which is shown."""
-    names = sheet_names(path)
-    return {"sheet": names[0]} if len(names) > 1 else {}

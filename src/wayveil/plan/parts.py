@@ -93,6 +93,10 @@ class Source(Part):
     header: bool = Field(
         True, description="Whether the first line names the columns; else column_1, column_2 ..."
     )
+    ragged: bool = Field(
+        False,
+        description="Text files: rows may have more cells than the first line; those beyond are not read.",
+    )
     sheet: str | None = Field(None, description="The sheet of a workbook, or the table of a database file.")
     times: Times = Field(
         "iso",
@@ -135,7 +139,7 @@ class Source(Part):
         "error", description="Points in one second at two places: an `error`, or the `first`."
     )
     no_fix: Literal["error", "skip"] = Field(
-        "error", description="Points at (0, 0): an `error`, or `skip` them."
+        "error", description="Points at (0, 0) or off the globe: an `error`, or `skip` them."
     )
     riders: Annotated[Literal["auto", "rider_id", "none"], BeforeValidator(our_word)] = Field(
         "auto",
@@ -194,6 +198,7 @@ WRITTEN = (
         "decimal",
         "skip",
         "header",
+        "ragged",
         "sheet",
         "times",
         "zone",

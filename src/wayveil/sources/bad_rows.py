@@ -4,7 +4,7 @@
 
     drop        of a row: one row more is at most one row more. Of a trip (`per_trip`): one row more can drop that trip,
                 and no other. Rows are of one trip if trip and rider are the same, so that nobody drops another's trip
-    swap, clip  a row is mended by itself: one row more is one row more
+    swap, clip, next_day   a row is mended by itself: one row more is one row more
     split       a trip of two riders becomes one trip of each: how a row's trip is called hangs on that row alone
     duplicate   what is left is the set of different rows: one row more is at most one more. In a trip whose visits
                 stand in the order of the file it can also take the place of a later one that is equal (`MERGED`)
@@ -18,8 +18,8 @@ from dataclasses import dataclass
 import polars as pl
 
 from wayveil.errors import ParameterError
-from wayveil.sources.categories import as_categories, distinct_values
-from wayveil.sources.moments import DAY, parse_moments
+from wayveil.sources.categories import as_categories, distinct_values, each_distinct
+from wayveil.sources.moments import DAY, iso_text, parse_moments
 from wayveil.world.world import World
 
 # Ends this many seconds before the start are clocks that disagree; more is a ride that is not understood.
@@ -41,7 +41,9 @@ RULES: dict[str, RowRule] = {
     "missing_end": RowRule("an origin, destination or stop that is empty", ("drop",), per_trip=True),
     "missing_time": RowRule("a time that is empty or cannot be read", ("drop",), per_trip=True),
     "ends_early": RowRule(f"an end up to {BRIEFLY} seconds before the start", ("drop", "swap", "clip")),
-    "ends_long_before": RowRule(f"an end more than {BRIEFLY} seconds before the start", ("drop", "swap")),
+    "ends_long_before": RowRule(
+        f"an end more than {BRIEFLY} seconds before the start", ("drop", "next_day", "swap")
+    ),
     "duplicate": RowRule("a row that repeats another in every column", ("drop",)),
     "impossible_year": RowRule(
         f"a year before {_FIRST_YEAR} or after {_LAST_YEAR}", ("drop",), per_trip=True
@@ -123,7 +125,7 @@ def apply_rules(
             table = _of_each_rider(table)
             continue
         bad = bad_rows(table, kind, world)
-        if rule in ("swap", "clip"):
+        if rule in ("swap", "clip", "next_day"):
             table = _mended(table, bad, rule)
         elif of_trips and RULES[kind].per_trip and "trip_id" in table.columns:
             # Trips of one rider: nobody's bad row drops the trip of another.
@@ -156,12 +158,26 @@ def _unknown(place: pl.Series, world: World | None) -> pl.Series:
 
 
 def _mended(table: pl.DataFrame, bad: pl.Series, rule: str) -> pl.DataFrame:
-    """Swap start and end of a row, or let it end when it starts."""
+    """Swap start and end of a row, let it end when it starts, or on the day after the one that it says."""
     if not {"start", "end"} <= set(table.columns):
         return table
+    if rule == "next_day":
+        return table.with_columns(
+            pl.when(bad).then(_day_later(table["end"])).otherwise(pl.col("end")).alias("end")
+        )
     start, end = pl.col("start"), pl.col("end")
     first = pl.when(bad).then(end).otherwise(start) if rule == "swap" else start
     return table.with_columns(first.alias("start"), pl.when(bad).then(start).otherwise(end).alias("end"))
+
+
+def _day_later(column: pl.Series) -> pl.Series:
+    if isinstance(column.dtype, pl.Datetime):
+        return column.dt.offset_by("1d")
+    if column.dtype.is_integer():
+        return column + DAY
+    return each_distinct(
+        column, lambda text: iso_text(parse_moments(text).with_columns(pl.col("day") + 1), None)
+    )
 
 
 def _text(column: pl.Series) -> pl.Series:

@@ -43,6 +43,8 @@ def file_days(table: SourceTable, name: str) -> list[FileDays]:
 def say_coverage(files: Sequence[FileDays]) -> list[str]:
     """Say what is odd about the days of files: missing ones, those of two files, and files out of order."""
     ordered = sorted(files, key=lambda each: (each.first, each.last))
+    if not files:
+        return []
     usual = median((each.last - each.first).days + 1 for each in files)
     said = []
     for before, after in pairwise(ordered):

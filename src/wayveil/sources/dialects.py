@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from pathlib import Path
 
+from wayveil.sources.header_words import column_for
 from wayveil.sources.reading import Reading
 from wayveil.sources.text_files import open_bytes
 
@@ -20,7 +21,10 @@ _MARKS = {
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
+# Encodings beside UTF-8; the first one where names of columns do not tell.
+_ENCODINGS = ("windows-1252", "windows-1250", "windows-1251", "shift_jis", "gb18030", "euc-kr", "big5")
 _DATA = re.compile(r"[\d.,:/ T+-]*\d[\d.,:/ T+Z-]*|")
+_MOMENT = re.compile(r"\d{1,4}[-./]\d{1,2}[-./]\d{1,4}[T ]\d{1,2}:\d{2}.*")
 
 
 def guess_dialect(path: Path) -> Reading:
@@ -28,15 +32,12 @@ def guess_dialect(path: Path) -> Reading:
     with open_bytes(path) as file:
         head = file.read(HEAD)
     encoding = _encoding(path, head)
-    text = head.decode(encoding, errors="replace").removeprefix("\ufeff")
-    lines = text.splitlines()[: LINES + 1]
-    if len(lines) > 1 and len(head) == HEAD:
-        lines = lines[:-1]
+    lines = _lines(head, encoding)
     separator, quote, skip, fields = _shape(lines)
-    rows = [
-        row for row in csv.reader(lines[skip:], delimiter=separator, quotechar=quote) if len(row) == fields
-    ]
+    every = [row for row in csv.reader(lines[skip:], delimiter=separator, quotechar=quote) if row]
+    rows = [row for number, row in enumerate(every) if number == 0 or len(row) == fields]
     header = not rows or not _is_data(rows[0])
+    beyond = [cell for row in every[1:] for cell in row[len(rows[0]) :]]
     cells = [cell.strip() for row in rows[1:] for cell in row]
     commas = sum(bool(re.fullmatch(r"-?\d{1,3},\d{3,}", cell)) for cell in cells)
     points = sum(bool(re.fullmatch(r"-?\d{1,3}\.\d{3,}", cell)) for cell in cells)
@@ -46,6 +47,9 @@ def guess_dialect(path: Path) -> Reading:
         quote=quote,
         skip=skip,
         header=header,
+        # A cell beyond the header may be half of a name with a comma in it: nobody drops it unasked.
+        ragged=(bool(beyond) and not any(cell.strip() for cell in beyond))
+        or (not header and len(set(map(len, every))) > 1),
         decimal="," if commas > points else ".",
     )
 
@@ -66,8 +70,20 @@ def _encoding(path: Path, head: bytes) -> str:
                 decoder.decode(chunk)
             decoder.decode(b"", final=True)
         except UnicodeDecodeError:
-            return "windows-1252"
+            return max(_ENCODINGS, key=lambda name: _known_words(head, name))
     return "utf-8"
+
+
+def _lines(head: bytes, encoding: str) -> list[str]:
+    lines = head.decode(encoding, errors="replace").removeprefix("\ufeff").splitlines()[: LINES + 1]
+    return lines[:-1] if len(lines) > 1 and len(head) == HEAD else lines
+
+
+def _known_words(head: bytes, encoding: str) -> int:
+    """Count the words of the first lines that are names of columns; less than none where bytes are no letters."""
+    text = "\n".join(_lines(head, encoding)[:20])
+    names = {name for name in re.split(r"[,;\t|\n\"]", text) if name.strip()}
+    return sum(column_for(name) is not None for name in names) - 100 * ("\ufffd" in text)
 
 
 def _shape(lines: list[str]) -> tuple[str, str, int, int]:
@@ -90,7 +106,9 @@ def _shape(lines: list[str]) -> tuple[str, str, int, int]:
 def _lines_before(lines: list[str], separator: str, quote: str, fields: int) -> int:
     for number, line in enumerate(lines):
         row = next(csv.reader([line], delimiter=separator, quotechar=quote), [])
-        if len(row) == fields and sum(bool(cell.strip()) for cell in row) > fields / 2:
+        # A header may lack what stands after the last separator of its rows.
+        short = len(row) == fields - 1 and not _is_data(row) and all(cell.strip() for cell in row)
+        if short or (len(row) == fields and sum(bool(cell.strip()) for cell in row) > fields / 2):
             return number
     return 0
 
@@ -102,6 +120,8 @@ def _quoted(lines: list[str], quote: str) -> int:
 
 
 def _is_data(row: list[str]) -> bool:
-    """Tell whether a first row holds values: no column is called by a number or a time."""
+    """Tell whether a first row holds values: no column is called by a date or a time, and few by numbers."""
+    if any(_MOMENT.fullmatch(cell.strip()) for cell in row):
+        return True
     values = sum(bool(_DATA.fullmatch(cell.strip())) and bool(cell.strip()) for cell in row)
     return values > 0 and values >= len(row) / 3

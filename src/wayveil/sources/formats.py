@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -13,7 +14,7 @@ from wayveil.sources.arrow_files import require_lengths
 from wayveil.sources.databases import DATABASES, database_address, open_database
 from wayveil.sources.nested import NESTED, read_nested
 from wayveil.sources.reading import Reading
-from wayveil.sources.text_files import PACKED, read_text, separator_for, utf8_file
+from wayveil.sources.text_files import PACKED, csv_options, read_text, utf8_file
 
 TEXT = (".csv", ".tsv", ".txt", ".dat")
 COLUMNAR = (".parquet", ".arrow", ".feather", ".ipc")
@@ -86,14 +87,7 @@ def _text(path: Path, reading: Reading) -> Part:
         target = folder / "text.parquet"
         with readable(path, "csv"):
             plain = utf8_file(path, reading, folder)
-            lines = pl.scan_csv(
-                plain,
-                separator=separator_for(path, reading),
-                quote_char=reading.quote,
-                skip_lines=reading.skip,
-                has_header=reading.header,
-                infer_schema=False,
-            )
+            lines = pl.scan_csv(plain, **csv_options(path, reading))
             wanted = [pl.col(called[name]).alias(name) for name in names]
             lines.select(wanted).sink_parquet(target, row_group_size=1 << 18)
         target.chmod(0o600)
@@ -153,10 +147,27 @@ def _in_memory(path: Path, kind: str, load: Callable[[], tuple[pl.DataFrame, fro
     )
 
 
-def sheet_names(path: Path) -> list[str]:
-    """Return the sheets of a workbook."""
+def guess_sheet(path: Path, sheet: str | None = None) -> dict[str, Any]:
+    """Return the lines before the header of a sheet; of several sheets, that of the fullest first rows."""
     with readable(path, "workbook"):
-        return list(_calamine().read_excel(str(path)).sheet_names)
+        book = _calamine().read_excel(str(path))
+        names = [sheet] if sheet is not None else list(book.sheet_names)
+        heads = {
+            name: _filled(book.load_sheet(name, header_row=None, n_rows=50, dtypes="string"))
+            for name in names
+        }
+    best = max(heads, key=lambda name: sum(heads[name]))
+    widest = max(heads[best], default=0)
+    skip = next((row for row, cells in enumerate(heads[best]) if cells > widest / 2), 0)
+    return {"skip": skip, **({"sheet": best} if len(book.sheet_names) > 1 else {})}
+
+
+def _filled(sheet: Any) -> list[int]:
+    """Count the cells of each row that say something."""
+    table = pl.DataFrame(sheet)
+    return (
+        table.select(pl.sum_horizontal(pl.all().is_not_null())).to_series().to_list() if table.width else []
+    )
 
 
 def _read_sheet(path: Path, reading: Reading) -> pl.DataFrame:
@@ -204,6 +215,13 @@ def readable(path: Path | str, kind: str = "csv") -> Iterator[None]:
     # Libraries have errors of many kinds, and polars panics, at some damaged files.
     except (Exception, pl.exceptions.PanicException) as error:
         reason = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
+        if "more fields" in reason:
+            raise InputError(
+                "has rows with more cells than its first line has: mend quotes and separators, or read it without the "
+                "cells beyond (--with ragged=true)",
+                file=path,
+                tells=DAMAGED,
+            ) from error
         raise InputError(
             f"is not a {kind} file, or is damaged ({reason})", file=path, tells=DAMAGED
         ) from error

@@ -16,7 +16,7 @@ _WORDS = {
         "van tapon tagon tapin checkin on in entrata partenza inizio origem saida pu logon o ent entrada "
         "salida "
         "fra fran avgang pastigning pastigande afgang nastup odjezd wsiadanie odjazd poczatek poczatkowy "
-        "wsiadania lahto nousu binis kalkis"
+        "wsiadania lahto nousu binis kalkis посадка посадки отправление 乗車 入場 出発 上车 进站 승차 출발"
     ),
     "destination": (
         "to dest destination end ended finish finished alight alighting alighted exit arrival arrive arrived "
@@ -24,33 +24,36 @@ _WORDS = {
         "destino llegada bajada descenso aankomst bestemming uitstap eind einde naar tapoff tagoff tapout "
         "checkout checkuit off out uscita arrivo fine destinazione chegada desembarque do logoff d ex "
         "til till avstigning avstigande vystup prijezd wysiadanie przyjazd koniec koncowy wysiadania "
-        "poistuminen inis varis ankomst"
+        "poistuminen inis varis ankomst slut высадка высадки прибытие 降車 出場 到着 下车 出站 하차 도착"
     ),
     "stop": (
         "stop stops station stn location loc place platform terminal terminus zone taz halt haltestelle "
         "bahnhof ort halteort standort arret gare lieu parada estacion paradero lugar halte fermata stazione "
         "ponto paragem estacao site dock node poi area hub cell bay stopp bushaltestelle punto punkt punt "
         "airport borough district community "
-        "hallplats holdeplass stoppested przystanek stacja zastavka stanice pysakki asema durak istasyon"
+        "hallplats holdeplass stoppested przystanek stacja zastavka stanice pysakki asema durak istasyon "
+        "остановка станция 駅 停留所 バス停 站点 车站 站 역 정류장"
     ),
     "time": (
         "time timestamp ts datetime at moment zeit uhrzeit zeitpunkt zeitstempel heure horaire horodatage "
         "hora tiempo tijd tijdstip ora orario tempo dtm dttm dt when clock uhr uur horario momento "
-        "klokkeslett klokkeslaet klockslag tidspunkt tidpunkt klokke godzina czas cas aika kello saat zaman"
+        "klokkeslett klokkeslaet klockslag tidspunkt tidpunkt klokke godzina czas cas aika kello saat zaman "
+        "время 時刻 日時 時間 时间 시각 시간"
     ),
-    "date": ("date datum day tag jour fecha dia dag giorno data dato dzien paiva pvm tarih"),
+    "date": "date datum day tag jour fecha dia dag giorno data dato dzien paiva pvm tarih дата 日付 日期 날짜",
     "rider": (
         "rider user person customer passenger card account acct member subscriber token media medium karte "
         "fahrgast kunde nutzer chip chipkaart chipkarte carte abonne client usager voyageur tarjeta usuario "
         "pasajero cliente kaart reiziger klant drager cartao tessera utente uid csn pan smartcard farecard "
         "pseudonym pass passe prestige oyster orca clipper sube persona personne pax passeggero passageiro "
         "individual traveler traveller "
-        "kort reisekort rejsekort resenar kund karta karty pasazer cestujici kortti matkustaja kart yolcu"
+        "kort reisekort rejsekort resenar kund karta karty pasazer cestujici kortti matkustaja kart yolcu "
+        "support titre карта карты пассажир カード 利用者 会員 卡 用户 카드"
     ),
     "trip": (
         "trip journey ride rental fahrt reise weg voyage trajet deplacement viaje trayecto recorrido rit reis "
         "viaggio corsa viagem tid traj trajectory track tour itinerary percorso "
-        "resa rejse tur podroz przejazd jizda cesta matka yolculuk"
+        "resa rejse tur podroz przejazd jizda cesta matka yolculuk resans поездка 旅行 行程"
     ),
     "seq": (
         "seq sequence order reihenfolge folge lfd ordre orden secuencia volgorde ordine sequenza reihung rang "
@@ -67,9 +70,12 @@ _WORDS = {
     ),
     "lat": "lat latitude breite breitengrad latitud latitudine y",
     "lon": "lon lng long longitude laenge lange laengengrad langengrad longitud longitudine lngt x",
-    "code": "code cd abbreviation kuerzel kurz short",
-    "name": "name nom nombre naam bezeichnung desc description nome title txt label text",
-    "id": "id nr no num number nummer numer numero key ref identifier kennung identifiant serial hash uuid guid",
+    "code": "code cod cd abbreviation kuerzel kurz short",
+    "name": "name nom nombre naam bezeichnung desc description nome title txt label text libelle 名",
+    "id": (
+        "id nr nro no num number nummer numer numero key ref identifier kennung identifiant serial hash uuid guid "
+        "номер 番号 号 编号 번호"
+    ),
     "event": (
         "transactie tap tag event transaction txn trx transaccion transaktion validation validierung "
         "validacion "
@@ -87,13 +93,21 @@ _WORDS = {
         "lo trip's my raw full gps geo point coord coordinate coordinates pos position wgs wgs84 s n"
     ),
 }
-MEANING = {word: meaning for meaning, words in _WORDS.items() for word in words.split()}
 # Letters that join German and Dutch words.
 _JOINTS = ("", "s", "n", "en", "es", "er")
 # Letters that are no letter with a mark on it.
 _LETTERS = str.maketrans({"ß": "ss", "ø": "o", "Ø": "O", "ł": "l", "Ł": "L", "ı": "i", "æ": "ae", "Æ": "Ae"})
-# Words that are too short to be found inside others.
+# Words that are too short to be found inside others; scripts that put no blanks between words have shorter ones.
 _SHORTEST = 3
+
+
+def _plain(name: str) -> str:
+    """Lower case, without marks on letters."""
+    plain = unicodedata.normalize("NFKD", name.translate(_LETTERS))
+    return "".join(letter for letter in plain if not unicodedata.combining(letter)).lower()
+
+
+MEANING = {_plain(word): meaning for meaning, words in _WORDS.items() for word in words.split()}
 
 
 @cache
@@ -108,13 +122,10 @@ def meanings(name: str) -> tuple[str, ...]:
 
 def _words(name: str) -> list[str]:
     """Cut a name at blanks, marks, digits and capitals; capitals alone are one word."""
-    apart = re.sub(r"([A-Z]{2,})([A-Z][a-z])", r"\1 \2", name.translate(_LETTERS))
+    apart = re.sub(r"([A-Z]{2,})([A-Z][a-z])", r"\1 \2", name)
     apart = re.sub(r"([a-zà-ÿ])([A-ZÀ-Þ])", r"\1 \2", apart)
-    plain = unicodedata.normalize("NFKD", apart)
-    plain = "".join(letter for letter in plain if not unicodedata.combining(letter)).lower()
-    words = re.findall(r"[a-z]+", plain)
     joined: list[str] = []
-    for word in words:
+    for word in re.findall(r"[^\W\d_]+", _plain(apart)):
         # tap on, check in, pick up: two words that mean one thing
         if joined and joined[-1] in ("tap", "tag", "check", "log", "pick", "drop") and word in _SECOND:
             joined[-1] += word
@@ -129,7 +140,7 @@ _SECOND = ("on", "off", "in", "out", "up", "uit")
 @cache
 def _cut(word: str) -> list[str] | None:
     """Cut a compound into known words, the longest first; None where a rest stays."""
-    for length in range(len(word), _SHORTEST - 1, -1):
+    for length in range(len(word), 0 if word[0] >= "\u2e80" else _SHORTEST - 1, -1):
         if word[:length] not in MEANING:
             continue
         if length == len(word):

@@ -188,7 +188,10 @@ def _plain(text: pl.Series) -> pl.Series:
     plain = (
         text.cast(pl.String).str.strip_chars().str.to_lowercase().str.replace_all(r"[\s\u00a0\u202f]+", " ")
     )
-    return plain.str.replace_many(["é", "û", "ä", "ç"], ["e", "u", "ae", "c"])
+    plain = plain.str.replace_many(
+        ["年", "月", "日", "時", "时", "分", "秒"], ["-", "-", " ", ":", ":", "", ""]
+    )
+    return plain.str.strip_chars().str.replace_many(["é", "û", "ä", "ç"], ["e", "u", "ae", "c"])
 
 
 def _dates(plain: pl.Series, order: str) -> pl.Series:

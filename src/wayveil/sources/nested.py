@@ -75,9 +75,12 @@ def _records(path: Path) -> Iterator[Any]:
         return
     while isinstance(whole, dict):
         inner = next((whole[key] for key in _LISTS if isinstance(whole.get(key), list | dict)), None)
-        if inner is None:
+        lists = [
+            each for each in whole.values() if isinstance(each, list) and each and isinstance(each[0], dict)
+        ]
+        if inner is None and len(lists) != 1:
             break
-        whole = inner
+        whole = lists[0] if inner is None else inner
     yield from whole if isinstance(whole, list) else [whole]
 
 

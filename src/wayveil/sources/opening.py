@@ -3,7 +3,7 @@
 import glob
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from os.path import commonpath
 from pathlib import Path
@@ -28,6 +28,8 @@ LOOKED_AT = 50_000
 TIDES = "fare_transactions"
 # The column of marks (trips/history.py), which one record may carry: what it warns of holds for all.
 MARKS = "wayveil_marks"
+# What a map says where a column is the name of the file: whose rows they are, or of which trip.
+FILE = "(file)"
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +53,7 @@ class SourceTable:
         """Map ours to theirs, for the columns that are mapped or bear our names."""
         header, given = self.parts[0].columns, our_columns(self.reading.columns, WORDS)
         for our, their in given.items():
-            if their not in header:
+            if their not in (*header, FILE):
                 listed = ", ".join(map(repr, header))
                 raise InputError(
                     f"has no column {their!r} to use as {our!r}; its columns are {listed}",
@@ -86,7 +88,7 @@ class SourceTable:
     def read(self, names: Sequence[str]) -> pl.DataFrame:
         """Read some of the columns of all files, without the rows that the rules for bad rows drop."""
         wanted = self.columns if self.reading.rules else names
-        tables = [self._rewritten(part.read(self._needed(wanted)), wanted) for part in self.parts]
+        tables = [self._rewritten(part, part.read(self._needed(wanted)), wanted) for part in self.parts]
         if len({tuple(table.dtypes) for table in tables}) > 1:
             tables = list(map(with_text_times, tables))
         table = tables[0] if len(tables) == 1 else pl.concat(tables, how="vertical_relaxed")
@@ -97,7 +99,7 @@ class SourceTable:
         wanted = self.columns if self.reading.rules else names
         for number, part in enumerate(self.parts):
             for piece in part.pieces(self._needed(wanted), folder):
-                yield number, with_text_times(self._without_bad(self._rewritten(piece, wanted), names))
+                yield number, with_text_times(self._without_bad(self._rewritten(part, piece, wanted), names))
 
     def head(self, rows: int = LOOKED_AT) -> pl.DataFrame:
         """Read the first rows of all files under their own names, to look at them."""
@@ -114,11 +116,18 @@ class SourceTable:
 
     def _needed(self, names: Sequence[str]) -> list[str]:
         wanted = {need for name in names for need in self.reading.needs(name) if need in self.theirs}
-        return list(dict.fromkeys(self.theirs[name] for name in self.theirs if name in wanted))
+        return list(
+            dict.fromkeys(their for our, their in self.theirs.items() if our in wanted and their != FILE)
+        )
 
-    def _rewritten(self, table: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
+    def _rewritten(self, part: Part, table: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
         there = {our: their for our, their in self.theirs.items() if their in table.columns}
-        table = table.select(pl.col(their).alias(our) for our, their in there.items())
+        named = [our for our, their in self.theirs.items() if their == FILE and our in names]
+        stem = Path(part.name).name.partition(".")[0]
+        table = table.select(
+            *(pl.col(their).alias(our) for our, their in there.items()),
+            *(pl.lit(stem).alias(our) for our in named),
+        )
         return of_one_form(canonical(table, self.reading, self.world).select(names))
 
 
@@ -128,6 +137,9 @@ def open_table(
     """Open files that together are one table; all have the same columns."""
     reading = Reading() if reading is None else reading
     parts = tuple(open_part(place, reading) for place in places)
+    if reading.ragged and not reading.header:  # the first line of one file may be longer than that of another
+        fewest = min(len(part.columns) for part in parts)
+        parts = tuple(replace(part, columns=part.columns[:fewest]) for part in parts)
     for part in parts[1:]:
         lacking = [name for name in parts[0].columns if name not in part.columns]
         if lacking:
@@ -165,13 +177,13 @@ def files_in(folder: Path) -> list[Path]:
     if not inside:
         raise InputError("is a folder without a file of rows", file=folder, tells=LAYOUT)
     tides = [path for path in inside if path.name.partition(".")[0] == TIDES]
-    if tides:
-        return tides
     kinds = {format_of(path) for path in inside}
+    if tides or ".plt" in kinds:  # GeoLife has labels beside its tracks
+        return tides or [path for path in inside if format_of(path) == ".plt"]
     if len(kinds) > 1:
         raise InputError(
             f"has files of several formats ({', '.join(sorted(kinds))}); name those of one table, for example "
-            f"'{folder}/*{sorted(kinds)[0]}'",
+            f"'{folder}/**/*{sorted(kinds)[0]}'",
             file=folder,
             tells=LAYOUT,
         )

@@ -28,6 +28,7 @@ class Profile:
     differ   texts that mean two days under two orders
     numbers  counts since an epoch, by unit
     places   texts that name a place of the world, by id, code or name
+    size     how large numbers usually are, whatever their sign
     """
 
     name: str
@@ -43,6 +44,8 @@ class Profile:
     numbers: dict[str, float] = field(default_factory=dict)
     places: dict[str, float] = field(default_factory=dict)
     degrees: float = 0.0
+    size: float = 0.0
+    example: str = ""
     typed: bool = False
 
     @property
@@ -88,6 +91,7 @@ class Profiler:
         shares: dict[str, Any] = {**_times(text, weight), "places": self._places(text, weight)}
         number = text.str.replace(",", ".", literal=True).cast(pl.Float64, strict=False)
         shares["degrees"] = _share((number.abs() <= 180) & text.str.contains(r"[.,]\d"), weight)
+        shares |= {"size": float(number.abs().median() or 0.0), "example": text[0]}  # type: ignore[arg-type]
         filled = 1 - float(column.null_count()) / max(len(column), 1)
         return Profile(column.name, filled, len(text), **shares)
 
@@ -118,7 +122,7 @@ def _dotted_clocks(text: pl.Series, weight: np.ndarray) -> bool:
 
 
 def _times(text: pl.Series, weight: np.ndarray) -> dict[str, Any]:
-    number = text.str.replace(r"\.0*$", "").cast(pl.Int64, strict=False)
+    number = text.str.replace(r"^(\d{9,})\.\d*$|\.0*$", "$1").cast(pl.Int64, strict=False)
     if _share(number.is_not_null(), weight) > 0.9 and _share(text.str.len_chars() < 8, weight) > 0.1:
         alone = parse_moments(text, clock_alone=True)["second"]
         return {"clocks": _share(alone.is_not_null(), weight)}

@@ -18,6 +18,7 @@ class Reading:
 
     columns    ours to theirs
     encoding, separator, quote, decimal, skip, header   of csv: `skip` lines stand before the header
+    ragged     rows of csv may have more cells than the header, or the first of them: those beyond are not read
     sheet      of a workbook, and table of a database
     times      how times are written (see `moments`); `iso` leaves them to the readers
     zone       the city's time zone: times that name a zone or count from an epoch are put on its clock
@@ -33,6 +34,7 @@ class Reading:
     decimal: str = "."
     skip: int = 0
     header: bool = True
+    ragged: bool = False
     sheet: str | None = None
     times: str = "iso"
     zone: str | None = None
@@ -80,7 +82,7 @@ class Reading:
     @property
     def written(self) -> tuple[object, ...]:
         """Return what finds the cells of a file."""
-        return (self.encoding, self.separator, self.quote, self.skip, self.header, self.sheet)
+        return (self.encoding, self.separator, self.quote, self.skip, self.header, self.ragged, self.sheet)
 
 
 def require_zone(name: str) -> None:

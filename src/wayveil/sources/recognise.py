@@ -5,62 +5,29 @@ what two readings explain equally well is asked, never chosen.
 """
 
 from dataclasses import dataclass, field, replace
-from typing import Literal
 
 import polars as pl
 
+from wayveil.sources.assigning import (
+    FEW,
+    MOMENTS,
+    MOST,
+    PLACES,
+    Kind,
+    assign_columns,
+    lacking_columns,
+    only_used,
+)
 from wayveil.sources.column_names import DATES
-from wayveil.sources.header_words import column_for, meanings
-from wayveil.sources.moments import ORDERS
-from wayveil.sources.opening import SourceTable
+from wayveil.sources.header_words import column_for
+from wayveil.sources.moments import ORDERS, parse_moments
+from wayveil.sources.opening import FILE, SourceTable
 from wayveil.sources.profiles import Profile, Profiler
 from wayveil.sources.reading import ENDS, Reading
 from wayveil.world.world import World
 
-Kind = Literal["calls", "pairs", "taps", "points"]
-# Columns that a kind of rows is read with; the first ones it cannot do without.
-USED: dict[Kind, tuple[str, ...]] = {
-    "pairs": (
-        *("origin", "destination", "start", "start_date", "end", "end_date", "trip_id", "rider_id"),
-        *("origin_lat", "origin_lon", "destination_lat", "destination_lon"),
-    ),
-    "calls": ("trip_id", "stop_id", "seq", "event_time", "service_date", "rider_id"),
-    "taps": (
-        *(
-            "event_time",
-            "service_date",
-            "stop_id",
-            "lat",
-            "lon",
-            "rider_id",
-            "route_id",
-            "vehicle_id",
-            "tap_id",
-        ),
-        *("action", "device_id"),
-    ),
-    "points": ("rider_id", "trip_id", "event_time", "service_date", "lat", "lon", "flag"),
-}
-PLACES = ("stop_id", *ENDS)
-MOMENTS = tuple(DATES)
 # Rows of one rider that lie closer together are positions, not boardings.
 POINTS_APART_SECONDS = 300
-MOST = 0.8
-# So few different values are kinds of something.
-FEW = 12
-_ENTRIES = (
-    "in",
-    "on",
-    "enter",
-    "entry",
-    "check",
-    "board",
-    "einstieg",
-    "montee",
-    "subida",
-    "instap",
-    "validation",
-)
 
 
 @dataclass(frozen=True)
@@ -106,15 +73,29 @@ def recognise(
     head = table.head()
     profiler = Profiler(world)
     profiles = {name: profiler.of(head[name]) for name in head.columns}
-    chosen = _assign(profiles, said, world)
+    chosen = assign_columns(profiles, said, world)
+    if len(table.parts) > 1 and not table.reading.header and "lat" in chosen and "rider_id" not in chosen:
+        chosen["rider_id"] = FILE
+    profiles[FILE] = Profile(FILE, 1.0, len(table.parts))
     kind, why = (rows, "you said so") if rows else _kind(chosen, head, profiles)
     if kind is None:
-        return Recognised(table.reading, missing=_missing(chosen), why=why, unread=tuple(head.columns))
+        likely = max(head.columns, key=lambda name: profiles[name].place)
+        near = (
+            [f"`{likely}`: {_reason('stop_id', profiles[likely], 'iso', world)}"]
+            if profiles[likely].place
+            else []
+        )
+        return Recognised(table.reading, None, why, notes=tuple(near), missing=lacking_columns(chosen))
     lone = _lone_time(kind, chosen)
-    chosen = _only_used(kind, chosen, profiles)
+    chosen = only_used(kind, chosen, profiles)
     places = _called(chosen, profiles)
     times, doubts = _times(table, chosen, profiles, profiler)
     zone, notes = _zone(times, chosen, profiles, world)
+    clocks = [their for our, their in chosen.items() if our in MOMENTS and profiles[their].clocks > 0.5]
+    if clocks and not set(DATES.values()) & set(chosen):
+        notes.append(
+            f"`{clocks[0]}` has no date: rows are taken as those of one day, whatever their days were"
+        )
     times = "iso" if times == "seconds" and zone is None else times
     boardings = _boardings(head, chosen, profiles) if kind == "taps" else ()
     if kind == "taps" and "action" in chosen and not boardings:
@@ -125,130 +106,6 @@ def recognise(
     )
     unread = tuple(name for name in head.columns if name not in chosen.values() and name != "wayveil_marks")
     return Recognised(reading, kind, why, columns, (*lone, *notes), doubts, boardings, unread=unread)
-
-
-def _assign(profiles: dict[str, Profile], said: dict[str, str], world: World | None) -> dict[str, str]:
-    """Map ours to theirs: the best column of those that may be each of ours."""
-    candidates: dict[str, list[str]] = {}
-    for name, profile in profiles.items():
-        if name in said.values() or profile.filled == 0:
-            continue
-        ours = _by_values(name if name in _ALL else column_for(name), profile, world)
-        if ours is not None:
-            candidates.setdefault(ours, []).append(name)
-    chosen = {
-        ours: max(names, key=lambda name: _score(ours, profiles[name])) for ours, names in candidates.items()
-    }
-    chosen = {**chosen, **said}
-    _mend_ends(chosen, candidates, profiles)
-    _fill_unnamed(chosen, profiles, world)
-    return chosen
-
-
-_ALL = {name for used in USED.values() for name in used}
-
-
-def _by_values(ours: str | None, profile: Profile, world: World | None) -> str | None:
-    """Correct what a name says by what the values are: times under the name of a place, dates that have clocks."""
-    if ours in PLACES and profile.time > MOST and profile.place < MOST:
-        return {"stop_id": "event_time", "origin": "start", "destination": "end"}[ours]
-    if ours in PLACES and profile.date > MOST and profile.place < MOST:
-        return {"stop_id": "service_date", "origin": "start_date", "destination": "end_date"}[ours]
-    if ours == "trip_id" and profile.moments and profile.clocks > MOST:
-        return "event_time"  # `tid` is a trip of some tools, and the time in the north
-    if ours == "rider_id" and "unknown" in meanings(profile.name) and profile.distinct <= FEW:
-        return None  # `member_casual`, `passenger class`: kinds of people
-    if ours in MOMENTS:
-        if profile.date > MOST:
-            return DATES[ours]
-        return ours if profile.time > 0.5 or profile.clocks > 0.5 else None
-    if ours in DATES.values():
-        if profile.time > MOST:
-            return next(time for time, date in DATES.items() if date == ours)
-        return ours if profile.date > 0.5 else None
-    if ours in ("lat", "lon") or (ours or "").endswith(("_lat", "_lon")):
-        return ours if profile.degrees > 0.5 else None
-    return ours
-
-
-def _score(ours: str, profile: Profile) -> tuple[float, float]:
-    """Rank columns that may be the same of ours."""
-    said = meanings(profile.name)
-    named = ("id" in said) + 2 * (profile.name == ours)
-    if ours in PLACES:
-        return (round(profile.place, 2), named - ("name" in said))
-    if ours in MOMENTS:
-        return (round(max(profile.time, profile.clocks / 2), 2), named - ("unknown" in said))
-    if ours == "rider_id":
-        return (named + (profile.distinct > 1), profile.filled)
-    return (named, profile.filled)
-
-
-def _mend_ends(
-    chosen: dict[str, str], candidates: dict[str, list[str]], profiles: dict[str, Profile]
-) -> None:
-    """Settle what two names say only together: a `stoptime` beside a `starttime`, an arrival at a single stop."""
-    if "start" in chosen and "end" not in chosen:
-        ends = [name for name in candidates.get("event_time", []) if "stop" in meanings(name)]
-        if ends:
-            chosen["end"] = ends[0]
-            chosen.pop("event_time", None)
-    for end, other in (ENDS, ENDS[::-1]):
-        # Boardings name one end only: it is the stop.
-        alone = not {other, f"{other}_lat"} & set(chosen)
-        for part, ours in (("", "stop_id"), ("_lat", "lat"), ("_lon", "lon")):
-            if alone and ours not in chosen and f"{end}{part}" in chosen:
-                chosen[ours] = chosen.pop(f"{end}{part}")
-    paired = "origin" in chosen or "origin_lat" in chosen
-    if not paired and "stop_id" in chosen:
-        for ours, of_end in (("event_time", "end"), ("event_time", "start"), ("service_date", "start_date")):
-            if ours not in chosen and of_end in chosen:
-                chosen[ours] = chosen.pop(of_end)
-    if (
-        not paired
-        and "stop_id" not in chosen
-        and "start" in chosen
-        and "event_time" not in chosen
-        and "end" not in chosen
-    ):
-        chosen["event_time"] = chosen.pop("start")
-    # One date beside two clocks is the date of both.
-    for ours in ("start", "end"):
-        bare = ours in chosen and profiles[chosen[ours]].clocks > MOST and DATES[ours] not in chosen
-        if bare and "service_date" in chosen:
-            chosen[DATES[ours]] = chosen["service_date"]
-    if (
-        "event_time" in chosen
-        and profiles[chosen["event_time"]].clocks > MOST
-        and "service_date" not in chosen
-    ):
-        dates = [date for date in ("start_date", "end_date") if date in chosen]
-        if dates and "start" not in chosen:
-            chosen["service_date"] = chosen.pop(dates[0])
-
-
-def _fill_unnamed(chosen: dict[str, str], profiles: dict[str, Profile], world: World | None) -> None:
-    """Take columns whose names say nothing by their values, in the order in which they stand."""
-    free = [p for name, p in profiles.items() if name not in chosen.values() and column_for(name) is None]
-    if not any(each in chosen for each in (*PLACES, "lat", "origin_lat")):
-        places = [p.name for p in free if p.place > 0.9 and p.distinct > 1]
-        if len(places) >= 2:
-            chosen["origin"], chosen["destination"] = places[:2]
-        elif places:
-            chosen["stop_id"] = places[0]
-        else:
-            _unnamed_coordinates(chosen, [p for p in free if p.degrees > 0.9], profiles)
-    if not any(each in chosen for each in MOMENTS):
-        times = [p.name for p in free if p.time > 0.95 and p.name not in chosen.values()]
-        if len(times) >= 2 and "origin" in chosen:
-            chosen["start"], chosen["end"] = times[:2]
-        elif times:
-            chosen["event_time"] = times[0]
-
-
-def _unnamed_coordinates(chosen: dict[str, str], free: list[Profile], profiles: dict[str, Profile]) -> None:
-    if len(free) == 2:
-        chosen["lat"], chosen["lon"] = free[0].name, free[1].name
 
 
 def _kind(
@@ -279,8 +136,6 @@ def _kind(
 
 def _close_together(head: pl.DataFrame, chosen: dict[str, str]) -> bool:
     """Tell whether the rows of one rider usually lie minutes apart, as positions do."""
-    from wayveil.sources.moments import parse_moments
-
     text = head[chosen["event_time"]].cast(pl.String)
     seconds = text.cast(pl.Int64, strict=False)
     if "service_date" in chosen:
@@ -290,37 +145,12 @@ def _close_together(head: pl.DataFrame, chosen: dict[str, str]) -> bool:
             (parse_moments(text, order) for order in ORDERS), key=lambda m: -m["second"].null_count()
         )
         seconds = moments["day"].fill_null(0) * 86_400 + moments["second"]
-    who = (
-        head[chosen["rider_id"]].cast(pl.String)
-        if "rider_id" in chosen
-        else pl.Series(["-"]).new_from_index(0, len(head))
-    )
+    named = chosen.get("rider_id", FILE)
+    who = pl.Series(["-"]).new_from_index(0, len(head)) if named == FILE else head[named].cast(pl.String)
     frame = pl.DataFrame({"who": who, "at": seconds}).drop_nulls().sort("who", "at")
     gap = frame.select(pl.col("at").diff().over("who")).to_series().drop_nulls()
     usual = gap.median()
     return usual is not None and float(usual) < POINTS_APART_SECONDS and "rider_id" in chosen  # type: ignore[arg-type]
-
-
-def _only_used(kind: Kind, chosen: dict[str, str], profiles: dict[str, Profile]) -> dict[str, str]:
-    """Keep the columns that a kind has a use for; coordinates only where places are not named."""
-    used = {ours: chosen[ours] for ours in USED[kind] if ours in chosen}
-    for end in ENDS:
-        if end in used and f"{end}_lat" in used:
-            known = profiles[used[end]].place
-            drop = [end] if known < 0.5 and profiles[used[f"{end}_lat"]].degrees > 0.5 and known < 1 else []
-            for each in drop or [f"{end}_lat", f"{end}_lon"]:
-                used.pop(each, None)
-    if kind == "taps" and "stop_id" in used:
-        for each in ("lat", "lon"):
-            used.pop(each, None)
-    for time, date in DATES.items():
-        alone = time not in used or profiles[used[time]].clocks < 0.5
-        if date in used and alone:
-            used.pop(date)
-    if kind == "pairs" and "start" not in used:
-        for each in ("end", "end_date"):
-            used.pop(each, None)
-    return used
 
 
 def _lone_time(kind: Kind, chosen: dict[str, str]) -> list[str]:
@@ -336,17 +166,6 @@ def _lone_time(kind: Kind, chosen: dict[str, str]) -> list[str]:
         f"NO TIMES: `{chosen['end']}` is the end of rides, and no column is their start, so nothing can be asked by "
         "hour; name the start with --map start=COLUMN"
     ]
-
-
-def _missing(chosen: dict[str, str]) -> dict[str, list[str]]:
-    """Return what each kind of rows still lacks."""
-    needs: dict[str, tuple[str, ...]] = {
-        "pairs": ("origin", "destination"),
-        "calls": ("trip_id", "stop_id"),
-        "taps": ("event_time", "stop_id"),
-        "points": ("event_time", "lat", "lon", "rider_id"),
-    }
-    return {kind: [each for each in wanted if each not in chosen] for kind, wanted in needs.items()}
 
 
 def _called(chosen: dict[str, str], profiles: dict[str, Profile]) -> str:

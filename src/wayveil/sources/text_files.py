@@ -40,16 +40,20 @@ def read_text(
     path: Path, reading: Reading, columns: Sequence[str] | None = None, **options: Any
 ) -> pl.DataFrame:
     """Read columns of a csv, all as text (or as `options` of polars say)."""
-    options = {"infer_schema": False, **options}
-    return pl.read_csv(
-        _content(path, reading),
-        separator=separator_for(path, reading),
-        quote_char=reading.quote,
-        skip_lines=reading.skip,
-        has_header=reading.header,
-        columns=None if columns is None else list(columns),
-        **options,
-    )
+    columns = None if columns is None else list(columns)
+    return pl.read_csv(_content(path, reading), columns=columns, **{**csv_options(path, reading), **options})
+
+
+def csv_options(path: Path, reading: Reading) -> dict[str, Any]:
+    """Return the options of polars that read a csv as the plan says, every cell as text."""
+    return {
+        "separator": separator_for(path, reading),
+        "quote_char": reading.quote,
+        "skip_lines": reading.skip,
+        "has_header": reading.header,
+        "truncate_ragged_lines": reading.ragged,
+        "infer_schema": False,
+    }
 
 
 def separator_for(path: Path, reading: Reading) -> str:
@@ -95,9 +99,13 @@ def _only_member(path: Path) -> IO[bytes]:
     names = [
         each.filename for each in archive.infolist() if not each.is_dir() and not _is_extra(each.filename)
     ]
+    if len(names) > 1:
+        names = [name for name in names if name.lower().endswith((".csv", ".tsv"))]
     if len(names) != 1:
         raise InputError(
-            f"holds {len(names)} files; unpack it into a folder, or give one", file=path, tells=LAYOUT
+            f"holds {len(archive.namelist())} files, and not one csv among them; unpack it, and give the folder",
+            file=path,
+            tells=LAYOUT,
         )
     return archive.open(names[0])
 

@@ -85,35 +85,32 @@ class PointTable:
             self.lat, self.lon, self.time if self.timed else None, self.first, self.unit_ids
         )
 
-    def check_fixes(self, findings: Findings, *, skip: bool) -> None:
+    def check_fixes(self, findings: Findings) -> None:
         """Report coordinates that are none on this planet, or none at all."""
         lat, lon = self.lat, self.lon
-        nowhere = ~(np.abs(lat) <= 90) | ~(np.abs(lon) <= 180)
+        skip = "correct or remove it, or skip such points (--with no_fix=skip)"
 
         def say(row: int) -> str:
             where = f"({lat[row]:g}, {lon[row]:g})"
             if abs(lat[row]) > 90 and abs(lon[row]) <= 90:
-                return (
-                    f"{where} is no latitude and longitude; they look swapped: map the columns the other way"
-                )
-            return f"{where} is no latitude (-90 to 90) and longitude (-180 to 180) in degrees; correct or remove it"
+                swapped = "map the columns the other way if they are swapped"
+                return f"{where} is no latitude and longitude; {swapped}, or {skip}"
+            return f"{where} is no latitude (-90 to 90) and longitude (-180 to 180) in degrees; {skip}"
 
-        findings.rows("points that are not on the globe", np.flatnonzero(nowhere), say)
-        if not skip:
-            findings.rows(
-                "points at (0, 0), which devices without a fix report",
-                np.flatnonzero((lat == 0) & (lon == 0)),
-                lambda row: (
-                    "is at (0, 0), where a device without a fix is; remove such points, or skip them "
-                    "(--with no_fix=skip)"
-                ),
-            )
+        findings.rows("points that are not on the globe", np.flatnonzero(~self._on_globe), say)
+        findings.rows(
+            "points at (0, 0), which devices without a fix report",
+            np.flatnonzero((lat == 0) & (lon == 0)),
+            lambda row: f"is at (0, 0), where a device without a fix is; {skip}",
+        )
+
+    @property
+    def _on_globe(self) -> NDArray[np.bool_]:
+        return np.asarray((np.abs(self.lat) <= 90) & (np.abs(self.lon) <= 180))
 
     def in_order(self, *, by_time: bool) -> "PointTable":
         """The points of each unit and trip together, in order of time or as in the file; all with a fix."""
-        points = self.take(
-            ~((self.lat == 0) & (self.lon == 0)) & np.isfinite(self.lat) & np.isfinite(self.lon)
-        )
+        points = self.take(self._on_globe & ~((self.lat == 0) & (self.lon == 0)))
         key = points.unit.astype(np.int64)
         if points.trip is not None:
             key = key * (int(points.trip.max(initial=0)) + 1) + points.trip

@@ -111,8 +111,8 @@ def read_tracks(
     `columns` maps our names to the file's, or names the columns of a file without a header one after the other (`-`:
     not used). `order`: points of a trip are put in order of `time`, or must be so in the `file` (`auto`: must be so
     where `trip_id` names trips, put so elsewhere). Of points in the same second at different places the `first` counts,
-    or they are an error. `no_fix`: a point at (0, 0) is an error or skipped. `rider_id` is a rider unless occupied runs
-    of a vehicle are the trips: then who rode is unknown, and the unit to protect is the trip.
+    or they are an error. `no_fix`: a point at (0, 0) or off the globe is an error or skipped. `rider_id` is a rider
+    unless occupied runs of a vehicle are the trips: then who rode is unknown, and the unit to protect is the trip.
     """
     split, rules = Split() if split is None else split, PointRules() if rules is None else rules
     places = PlaceFinder(world, radius)
@@ -127,7 +127,8 @@ def read_tracks(
             raise InputError("has no times to split or to order its points by", file=path, tells=LAYOUT)
     _check(points, split, rules, by_flag=by_flag)
     with step("Ordering points"):
-        points.check_fixes(findings, skip=no_fix == "skip")
+        if no_fix == "error":
+            points.check_fixes(findings)
         by_time = order == "time" or (order == "auto" and points.trip is None)
         points = points.in_order(by_time=by_time)
         source = points.source()
