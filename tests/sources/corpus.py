@@ -294,6 +294,24 @@ def _mds(folder, rides):
     return "trips.json"
 
 
+def _mds_events(folder, rides):
+    """Starts and ends as events of MDS 2.0."""
+    starts, ends = (truth.epoch(rides, name, ZONE, 1000).to_list() for name in ("start", "end"))
+    events = [
+        {
+            "device_id": f"v{number % 9}",
+            "event_types": [word],
+            "timestamp": moments[number],
+            "location": {"lat": row[f"{place}_lat"], "lng": row[f"{place}_lon"]},
+            "trip_ids": [row["trip_id"]],
+        }
+        for number, row in enumerate(rides.iter_rows(named=True))
+        for word, moments, place in (("trip_start", starts, "origin"), ("trip_end", ends, "destination"))
+    ]
+    (folder / "events.json").write_text(json.dumps({"version": "2.0.0", "events": events}))
+    return "events.json"
+
+
 def _write_lines(folder, rides):
     (folder / "rides.jsonl").write_text(_lines(rides))
     return "rides.jsonl"
@@ -448,6 +466,7 @@ CORPUS: dict[str, Entry] = {
     "duckdb": Entry(_duckdb),
     "json lines": Entry(_write_lines),
     "MDS trips": Entry(_mds, riders=False),
+    "MDS events": Entry(_mds_events, "taps", riders=False),
     # layouts
     "Citi Bike": Entry(_text(_bikes), riders=False),
     "Citi Bike before 2020": Entry(_text(_old_bikes), riders=False),

@@ -44,7 +44,7 @@ def rows_of(read, riders):
         table = {
             "at": [(place,) for place in read.location.tolist()],
             "time": [(moment,) for moment in read.time.tolist()],
-            "who": [read.card_ids[int(code)] for code in read.card],
+            "who": [read.card_ids[int(code)] for code in read.card] if riders else [None] * len(read.time),
         }
     return sorted(zip(*table.values(), strict=True))
 

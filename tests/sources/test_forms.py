@@ -147,18 +147,39 @@ def test_zones_and_stations_are_worlds(tmp_path):
     )
 
 
-def test_frames_of_points_are_read_with_their_shapes():
+class Collection:
+    """As movingpandas holds trajectories."""
+
+    def __init__(self, frame):
+        self.frame = frame
+
+    def to_point_gdf(self):
+        return self.frame
+
+
+@pytest.mark.parametrize("tool", ["mapped", "trackintel", "movingpandas", "collection", "scikit-mobility"])
+def test_frames_of_points_are_read_as_their_tools_make_them(tool):
     geopandas, pandas = pytest.importorskip("geopandas"), pytest.importorskip("pandas")
-    at = pandas.date_range("2026-05-01 08:00", periods=4, freq="min")
+    at = pandas.date_range("2026-05-01 08:00", periods=4, freq="min", name="t")
+    east, north = [2.31, 2.32, 2.33, 2.34], [54.7] * 4
+    columns = {
+        "mapped": {"who": ["u"] * 4},
+        "trackintel": {"user_id": ["u"] * 4, "tracked_at": at.tz_localize("UTC")},
+    }.get(tool, {"traj_id": [7] * 4})
     frame = geopandas.GeoDataFrame(
-        {"user_id": ["u"] * 4},
-        geometry=geopandas.points_from_xy([2.31, 2.32, 2.33, 2.34], [54.7] * 4),
-        index=at,
+        columns, geometry=geopandas.points_from_xy(east, north), index=None if tool == "trackintel" else at
     )
+    if tool == "scikit-mobility":
+        frame = pandas.DataFrame({"uid": 1, "datetime": at, "lat": north, "lng": east})
+    options = {"rows": "points", "unit": "trip", "epsilon": 1000, "ledger": None}
+    if tool in ("mapped", "trackintel", "scikit-mobility"):
+        options["split_gap"] = 600
+    if tool == "mapped":
+        options["columns"] = {"rider_id": "who"}
+    given = Collection(frame) if tool == "collection" else frame
     grid = wv.open_world("grid:54.6,2.3,54.8,2.5@1000")
-    options = {"rows": "points", "columns": {"rider_id": "user_id"}, "split_gap": 600, "unit": "trip"}
-    made = wv.release(frame, "noisy-prefix-tree", world=grid, epsilon=1000, ledger=None, **options)
-    assert len(made.trips) >= 1
+    made = wv.release(given, "noisy-prefix-tree", world=grid, **options)
+    assert made.trips.lengths.tolist() == [3]  # cells, in which the points lie
 
 
 def test_words_of_headers_speak_several_languages():
@@ -267,3 +288,18 @@ def test_files_of_clocks_without_a_date_are_said_to_be_of_one_day(city):
     notes = Guess("clocks", "city.zip", ledger="none").look().findings.notes
     assert "2 files are one table" in notes
     assert any("`event_time` has no date: rows are taken as those of one day" in note for note in notes)
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_zones_of_a_shapefile_are_a_world(tmp_path, packed):
+    geopandas, shapely = pytest.importorskip("geopandas"), pytest.importorskip("shapely")
+    squares = [shapely.box(at, 0, at + 1, 1) for at in range(3)]
+    frame = geopandas.GeoDataFrame({"LocationID": ["7", "8", "9"]}, geometry=squares, crs=4326).to_crs(3857)
+    frame.to_file(tmp_path / "zones.shp")
+    place = tmp_path / "zones.shp"
+    if packed:
+        place = shutil.make_archive(str(tmp_path / "packed"), "zip", tmp_path)
+    world = open_world(place)
+    assert world.ids.tolist() == ["7", "8", "9"]
+    assert world.areas.containing(np.array([0.5, 0.5]), np.array([0.5, 2.5])).tolist() == [0, 2]
+    assert world.areas.neighbours() == [(0, 1), (1, 2)]

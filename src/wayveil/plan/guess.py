@@ -30,7 +30,7 @@ from wayveil.trips.findings import Findings
 from wayveil.trips.network_fit import WALKABLE_METRES, lacks_walks
 from wayveil.trips.read import PAIRS, POINTS, check
 from wayveil.trips.trips import Trips
-from wayveil.world.opening import open_world
+from wayveil.world.opening import is_world, open_world
 from wayveil.world.world import World
 
 # A larger share of rows that are left out comes from the wrong world or the wrong columns, not from bad rows.
@@ -214,7 +214,7 @@ class Guess:
 
     def _feed(self) -> Path | None:
         place = None if self.world is None else Path(self.world)
-        return place if place is not None and (place.is_dir() or place.suffix.lower() == ".zip") else None
+        return place if place is not None and is_world(place) else None
 
     def _look_at_taps(self, looked: Look, place: World | None) -> Checked:
         """Look at boardings that say no trips: read as a release of taps would read them."""

@@ -159,9 +159,8 @@ def _fill_unnamed(chosen: dict[str, str], profiles: dict[str, Profile], world: W
             chosen["start"], chosen["end"] = times[:2]
         elif times or clocks:
             chosen["event_time"] = (times or clocks)[0]
-    first = next(iter(profiles.values()))
-    if {"lat", "event_time"} <= set(chosen) and first in free and first.name not in chosen.values():
-        chosen.setdefault("rider_id", first.name)  # as positions of many are written
+    if {"lat", "event_time"} <= set(chosen) and "column_1" in profiles and "column_1" not in chosen.values():
+        chosen.setdefault("rider_id", "column_1")  # as positions of many are written, without a header
 
 
 def _north_first(pair: list[Profile], world: World | None) -> list[Profile]:

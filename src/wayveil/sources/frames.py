@@ -39,6 +39,7 @@ def frame_of(source: Source) -> Frame | None:
         return None
     if isinstance(source, SourceTable):
         return Frame(source.columns, source.read)
+    source = _plain_points(source)
     if isinstance(source, pl.LazyFrame):
         return Frame(source.collect_schema().names(), lambda names: source.select(names).collect())
     if isinstance(source, pl.DataFrame):
@@ -54,13 +55,8 @@ def frame_of(source: Source) -> Frame | None:
 
 
 def frame_table(frame: Any, reading: Reading, world: World | None = None) -> SourceTable:
-    """Return a frame as a table that is read as a file would be.
-
-    Frames of geopandas (trackintel, movingpandas) give the coordinates of their points as `lat` and `lon`, and an index
-    of moments as `event_time`; a collection of trajectories gives its points.
-    """
-    held = _with_coordinates(frame)
-    table = frame_of(held)
+    """Return a frame as a table that is read as a file would be."""
+    table = frame_of(frame)
     if table is None:
         raise ParameterError("a path is no frame")
     read = table.read
@@ -72,16 +68,26 @@ def frame_table(frame: Any, reading: Reading, world: World | None = None) -> Sou
     return SourceTable((part,), reading, world)
 
 
-def _with_coordinates(frame: Any) -> Any:
-    """Return a frame of points with plain columns in place of shapes and of an index of moments."""
+# What trackintel and movingpandas call our columns.
+_OF_TOOLS = {"rider_id": "user_id", "event_time": "tracked_at", "trip_id": "traj_id"}
+
+
+def _plain_points(frame: Any) -> Any:
+    """Return a frame of points with plain columns beside its own.
+
+    Frames of geopandas (trackintel, movingpandas) give the coordinates of their points as `lat` and `lon`, an index of
+    moments as `event_time`, and whose and which trip's they are; a collection of trajectories gives its points.
+    """
     if hasattr(frame, "to_point_gdf"):
         frame = frame.to_point_gdf()
     shapes = getattr(frame, "geometry", None) if _of_pandas(frame) else None
     if shapes is None or not hasattr(shapes, "x"):
         return frame
     plain = frame.drop(columns=shapes.name).assign(lat=shapes.y.to_numpy(), lon=shapes.x.to_numpy())
-    dated = getattr(getattr(frame.index, "dtype", None), "kind", "") == "M"
-    return plain.assign(event_time=frame.index) if dated and "event_time" not in plain.columns else plain
+    more = {our: plain[their] for our, their in _OF_TOOLS.items() if their in plain.columns}
+    if getattr(getattr(frame.index, "dtype", None), "kind", "") == "M":
+        more.setdefault("event_time", frame.index)
+    return plain.assign(**{our: column for our, column in more.items() if our not in plain.columns})
 
 
 def source_name(source: Source) -> Path | str:

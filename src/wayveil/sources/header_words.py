@@ -86,7 +86,7 @@ _WORDS = {
         "duration dauer duree duracion duur durata fare price preis tarif amount betrag cost age birth year "
         "gender sex speed altitude ele elevation distance distanz count kwh status reason category kategorie "
         "provider operator company agency city country zip postal weather seconds minutes discount product "
-        "produkt saldo balance propulsion accuracy heading parking publication currency"
+        "produkt saldo balance propulsion accuracy heading parking publication currency state battery"
     ),
     "filler": (
         "the of a an and local utc gmt de la le du des der die das dem den el los las il da im am zum zur l "

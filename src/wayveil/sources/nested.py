@@ -47,7 +47,7 @@ def _as_table(rows: Iterable[Row], path: Path) -> tuple[pl.DataFrame, frozenset[
     height, always = 0, frozenset[str]()
     for row in rows:
         always = always & row.keys() if height else frozenset(row)
-        for name in row.keys() - columns.keys():
+        for name in [name for name in row if name not in columns]:
             columns[name] = [None] * height
         for name, values in columns.items():
             values.append(row.get(name))
@@ -133,7 +133,14 @@ def _track(geometry: dict[str, Any], told: dict[str, Any]) -> Iterator[Row]:
 def _flat(record: dict[str, Any], before: str = "") -> Iterator[tuple[str, str | None]]:
     for key, value in record.items():
         name = f"{before}{key}"
-        if isinstance(value, dict):
+        point = value.get("geometry", value) if isinstance(value, dict) else None
+        if (
+            isinstance(point, dict)
+            and point.get("type") == "Point"
+            and len(point.get("coordinates") or ()) >= 2
+        ):
+            yield from zip((f"{name}.lon", f"{name}.lat"), map(_text, point["coordinates"][:2]), strict=True)
+        elif isinstance(value, dict):
             yield from _flat(value, f"{name}.")
         elif isinstance(value, list):
             yield name, json.dumps(value)

@@ -172,7 +172,9 @@ class PlaceFinder:
                     "a radius is for the stops of a network; points of a grid lie in their cell"
                 )
         elif radius is None or not radius > 0:
-            raise ParameterError("points on a network need a radius in metres within which a stop is theirs")
+            raise ParameterError(
+                "points on a network need a radius in metres within which a stop is theirs (--with radius=200)"
+            )
         self.world, self.radius = world, radius
         if not isinstance(world, Grid):
             self._origin = float(world.lat.mean()), float(world.lon.mean())

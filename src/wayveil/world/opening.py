@@ -7,7 +7,7 @@ from pathlib import Path
 from wayveil.errors import InputError, ParameterError
 from wayveil.world.grid import PREFIX, Grid
 from wayveil.world.gtfs import read_gtfs
-from wayveil.world.places import load_world, read_geojson, read_places
+from wayveil.world.places import is_shapefile, load_world, read_geojson, read_places
 from wayveil.world.world import World
 
 
@@ -21,8 +21,8 @@ def open_world(
 ) -> World:
     """A GTFS zip or folder, a network saved before (.npz), a list of places, or a grid.
 
-    A list is a csv or parquet table (stop_id, and if known stop_name, lat, lon), a GeoJSON, or a text file with one
-    location per line. A saved network remembers the options that it was made with. A grid is written
+    A list is a csv or parquet table (stop_id, and if known stop_name, lat, lon), a GeoJSON or shapefile, or a
+    text file with one location per line. A saved network remembers the options that it was made with. A grid is written
     "grid:south,west,north,east@250": a public box and the metres of a cell (`Grid.parse` has other sizes).
 
     >>> wv.open_world(folder / "city.zip").size == city.size
@@ -36,7 +36,8 @@ def open_world(
     if not path.exists():
         raise InputError("does not exist", file=path)
     suffix = path.suffix.lower()
-    is_feed = path.is_dir() or suffix == ".zip"
+    shapes = is_shapefile(path)
+    is_feed = path.is_dir() or (suffix == ".zip" and not shapes)
     if not is_feed and (bbox or service_date or walk_radius_metres or not stations):
         kept = " A saved network keeps those that it was made with." if suffix == ".npz" else ""
         raise ParameterError(
@@ -52,7 +53,7 @@ def open_world(
         )
     if suffix == ".npz":
         return load_world(path)
-    if suffix in (".geojson", ".json"):
+    if shapes or suffix in (".geojson", ".json"):
         return read_geojson(path)
     listed = read_places(path) if suffix in (".csv", ".tsv", ".parquet") else None
     return World.of_file(path) if listed is None else listed

@@ -76,19 +76,8 @@ def _inside(ring: Ring, x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArr
 
 # How public lists call their columns; the first that is there counts. Capitals do not matter.
 IDS = (
-    *(
-        "stop_id",
-        "location_id",
-        "place_id",
-        "station_id",
-        "id",
-        "code",
-        "stop",
-        "location",
-        "place",
-        "station",
-    ),
-    *("stop_name", "station_name", "name"),
+    *("stop_id", "location_id", "place_id", "station_id", "zone_id", "locationid", "id", "code", "stop"),
+    *("location", "place", "station", "zone", "taz", "stop_name", "station_name", "name"),
 )
 NAMES = ("stop_name", "location_name", "place_name", "station_name", "name", "title", "station")
 LATITUDES = ("lat", "stop_lat", "latitude", "y")
@@ -210,12 +199,13 @@ def is_place_list(header: Sequence[str]) -> bool:
 
 
 def read_geojson(path: Path) -> PlaceList:
-    """Read the features of a GeoJSON file, each with an `id` (or stop_id) and maybe a name, or the stations of GBFS.
+    """Read the features of a GeoJSON file or a shapefile, each with an `id` (or stop_id) and maybe a name, or the
+    stations of GBFS.
 
     Areas stand at their middle, and coordinates belong to the area that they lie in.
     """
     try:
-        told = json.loads(path.read_text(encoding="utf-8-sig"))
+        told = json.loads(_shapes(path) if is_shapefile(path) else path.read_text(encoding="utf-8-sig"))
         stations = told.get("data", {}).get("stations") if isinstance(told.get("data"), dict) else None
         features = [] if stations else told["features"]
         rows = [_station_row(each) for each in stations] if stations else list(map(_feature_row, features))
@@ -239,6 +229,28 @@ def read_geojson(path: Path) -> PlaceList:
     if len(areas) == places.size:
         places.areas = Areas.of([areas[place] for place in places.ids.tolist()])
     return places
+
+
+def is_shapefile(path: Path) -> bool:
+    """Tell whether a file is a shapefile, or a zip that holds one."""
+    if path.suffix.lower() != ".zip" or not zipfile.is_zipfile(path):
+        return path.suffix.lower() == ".shp"
+    with zipfile.ZipFile(path) as archive:
+        return any(name.lower().endswith(".shp") for name in archive.namelist())
+
+
+def _shapes(path: Path) -> str:
+    """Read a shapefile as GeoJSON, in degrees."""
+    try:
+        import geopandas  # type: ignore[import-untyped]
+    except ImportError as error:
+        raise ParameterError("shapefiles are read with geopandas: pip install geopandas") from error
+    try:
+        frame = geopandas.read_file(path)
+        frame = frame if frame.crs is None else frame.to_crs(4326)
+        return str(frame.to_json(drop_id=True))
+    except Exception as error:  # of many libraries below it
+        raise ValueError(error) from error
 
 
 def _station_row(station: dict[str, Any]) -> dict[str, Any]:
