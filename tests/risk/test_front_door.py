@@ -23,6 +23,7 @@ from wayveil.lab.audits.run_audits import EFFORTS, jobs_at_the_door, run_audits,
 from wayveil.lab.audits.tiny_worlds import small_network
 from wayveil.privacy.gate import Gate
 from wayveil.releases import making
+from wayveil.sources.bad_rows import RULES
 
 JOBS = {(job.variant, job.pair): job for job in jobs_at_the_door()}
 # Holes that audits see in what is built: readers and rules that look at more than one row.
@@ -54,7 +55,9 @@ def test_the_way_over_spark_holds_and_its_mistake_is_caught():
 
 
 def test_every_kind_of_row_is_released_as_built():
-    for variant in (*SOUND_ROWS, *SOUND_WEIGHTS):
+    rules = [variant for variant in SOUND if variant.name.startswith("rows with ")]
+    assert len(rules) == sum(len(rule.choices) for rule in RULES.values())
+    for variant in (*rules, *SOUND_ROWS, *SOUND_WEIGHTS):
         row = found("as built", variant.name)
         assert " 0 questions" not in f" {row.detail}", "a pair that is refused shows nothing"
 

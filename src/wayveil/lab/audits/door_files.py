@@ -142,21 +142,40 @@ def many_without_id(writer: PairWriter) -> FilePair:
     )
 
 
-def bad_rows_beside(writer: PairWriter) -> FilePair:
-    """Write a rider whose rows name unknown stops and the trips of thirty others, under the rule that drops trips."""
-    ids = writer.world.ids
-    columns = ["trip_id", "rider_id", "stop_id", "event_time"]
-    rows = [
-        (f"t{trip}", f"p{trip}", str(ids[place]), f"2024-03-06T08:{2 * trip % 60:02d}:{place:02d}")
-        for trip in range(30)
-        for place in range(3)
+def bad_rows_beside(writer: PairWriter, kind: str, rule: str) -> FilePair:
+    """Write a rider whose rows are bad in a way and name the trips of thirty others, under a rule for such rows."""
+    ids, at = [str(place) for place in writer.world.ids], "2024-03-06T08:{:02d}:{:02d}"
+    pairs = kind in ("ends_early", "ends_long_before")
+    columns = [
+        "trip_id",
+        "rider_id",
+        *(("origin", "destination", "start", "end") if pairs else ("stop_id", "event_time")),
     ]
-    new = [(f"t{trip}", "somebody", "nowhere", f"2024-03-06T09:{trip:02d}:00") for trip in range(30)]
+    rows: list[TapRow] = []
+    new: list[TapRow] = []
+    for trip in range(30):
+        name, person, moments = f"t{trip}", f"p{trip}", [at.format(trip, place) for place in range(3)]
+        if pairs:
+            rows.append((name, person, ids[0], ids[2], moments[0], "2024-03-06T09:00:00"))
+            early = "2024-03-06T01:00:00" if kind == "ends_long_before" else moments[0]
+            new.append((name, "somebody", ids[0], ids[2], moments[1], early))
+            continue
+        rows += [(name, person, ids[place], moments[place]) for place in range(3)]
+        bad = {
+            "unknown_stop": (name, "somebody", "nowhere", moments[0]),
+            "missing_end": (name, "somebody", None, moments[0]),
+            "missing_time": (name, "somebody", ids[0], None),
+            "impossible_year": (name, "somebody", ids[0], "1070-03-06T08:00:00"),
+            "empty_id": (None, "somebody", ids[trip % 3], moments[0]),
+        }
+        new += [bad.get(kind, (name, "somebody", ids[0], moments[0]))] * (2 if kind == "duplicate" else 1)
     files = writer.new_files("trips.csv")
     for path, content in zip(files, (rows, rows + new), strict=True):
-        pl.DataFrame(content, schema=columns, orient="row").write_csv(path)
-    said = {"rows": "calls", "bad_rows": {"unknown_stop": "drop"}}
-    return FilePair("bad rows in the trips of others", *files, writer.world, Rider(2), ANY_MOVE, said)
+        pl.DataFrame(content, schema=dict.fromkeys(columns, pl.String), orient="row").write_csv(path)
+    # Rows that are mended stay in trips of their own.
+    rules = {kind: rule, **({} if rule == "drop" and kind != "duplicate" else {"two_riders": "split"})}
+    said = {"rows": "pairs" if pairs else "calls", "bad_rows": rules}
+    return FilePair(f"bad rows beside others: {kind}, {rule}", *files, writer.world, Rider(2), ANY_MOVE, said)
 
 
 def rare_stop(writer: PairWriter) -> FilePair:

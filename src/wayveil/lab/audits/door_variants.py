@@ -43,7 +43,7 @@ from wayveil.privacy.units import Event, Rider, Trip, Window
 from wayveil.released.datasheet_making import make_datasheet
 from wayveil.releases import making
 from wayveil.sources import opening
-from wayveil.sources.bad_rows import bad_rows
+from wayveil.sources.bad_rows import RULES, apply_rules, bad_rows
 from wayveil.taps import read as taps_reader
 from wayveil.trips import visits as visits_reader
 from wayveil.trips.history import AS_READ, UNMOVED, History
@@ -109,15 +109,22 @@ def _majority() -> AbstractContextManager[Any]:
 
 
 def _drop_by_trip_alone() -> AbstractContextManager[Any]:
-    """A bad row drops every row with its trip_id, whoever they are of."""
+    """A bad row drops every row with its trip_id, whoever they are of; a row without one, every row of its stop."""
 
-    def dropped(table: pl.DataFrame, rules: Mapping[str, str], world: World | None, **_: Any) -> pl.DataFrame:
-        for kind in rules:
-            bad = table.with_columns(bad=bad_rows(table, kind, world))
-            table = table.filter(~bad.select(pl.col("bad").any().over("trip_id")).to_series())
-        return table
+    def dropped(
+        table: pl.DataFrame, rules: Mapping[str, str], world: World | None, *, of_trips: bool
+    ) -> pl.DataFrame:
+        kind, *others = rules
+        bad = table.with_columns(bad=bad_rows(table, kind, world))
+        shared = "stop_id" if kind == "empty_id" else "trip_id"
+        left = table.filter(~bad.select(pl.col("bad").any().over(shared)).to_series())
+        return apply_rules(left, {each: rules[each] for each in others}, world, of_trips=of_trips)
 
     return patch.object(opening, "apply_rules", dropped)
+
+
+def _beside(kind: str, rule: str) -> MakePair:
+    return lambda writer: bad_rows_beside(writer, kind, rule)
 
 
 def _from_first_moment(trips: Trips) -> Trips:
@@ -325,7 +332,14 @@ VARIANTS = (
     DoorVariant(
         "time counted from the first visit in the file", changed_reading(_from_first_moment), EARLY, VISITS
     ),
-    DoorVariant("a rule for bad rows that drops the trips of others", _drop_by_trip_alone, bad_rows_beside),
+    *(
+        DoorVariant(
+            f"a rule for rows with {kind} that drops others",
+            _drop_by_trip_alone,
+            _beside(kind, rule.choices[0]),
+        )
+        for kind, rule in RULES.items()
+    ),
     DoorVariant("every second trip of a file with many", changed_reading(_thinned), BUSY),
     DoorVariant("rare stops left out before the noise", changed_reading(_rare_suppressed), rare_stop, VISITS),
     DoorVariant("trips without an id, each a rider", changed_reading(_each_its_own_rider), many_without_id),
@@ -357,5 +371,9 @@ SOUND = (
     DoorVariant("stops filled from other taps", _filling(), stops_to_fill, VISITS),
     DoorVariant("times in two forms", nothing_broken, two_forms_of_time, VISITS),
     DoorVariant("rows without an id", nothing_broken, many_without_id),
-    DoorVariant("a rule for bad rows", nothing_broken, bad_rows_beside),
+    *(
+        DoorVariant(f"rows with {kind}: {choice}", nothing_broken, _beside(kind, choice))
+        for kind, rule in RULES.items()
+        for choice in rule.choices
+    ),
 )
