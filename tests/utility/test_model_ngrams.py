@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ring_networks import ring_of_stops
 from wayveil.mechanisms.mobitrie import MobiTrie
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.privacy.bits import SeededBits
@@ -77,3 +78,13 @@ def test_score_judges_a_model_that_holds_n_grams():
     other = release(raw, NoisyPrefixTree(height=3), epsilon=20, bits=SeededBits(1), seed=1)
     with pytest.raises(KeyError):
         score(raw, other, suite="full", queries=50)["model/ngram_3/f1"]
+
+
+def test_n_grams_that_turn_back_at_once_can_be_left_out_of_what_is_possible():
+    ring = ring_of_stops(3, skip=2)  # both ways round: every one of the six moves can be taken back
+    raw = Trips.of_lists([[0, 1, 2, 0], [2, 1, 0]], ring)
+    every, onward = ModelNgrams(raw), ModelNgrams(raw, returns=False)
+    assert every.size - onward.size == 6
+    grams = np.array([[0, 1, 2], [1, 2, 0]])
+    assert every.score(grams).confusion.true_negative - onward.score(grams).confusion.true_negative == 6
+    assert onward.everything().confusion.precision > every.everything().confusion.precision

@@ -8,12 +8,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from wayveil.arrays import AnyInts, Floats, Int32s, Ints
+from wayveil.arrays import AnyInts, Floats, Int32s, Ints, Mask
+from wayveil.errors import ParameterError
 from wayveil.trips.trips import Trips
 from wayveil.trips.windows import GramCounts, gram_counts, match_grams, window_starts
 from wayveil.utility.count_queries import relative_errors
 from wayveil.utility.figures import Measure, check_not_empty
 from wayveil.utility.ngram_figures import DEFAULT_N, Confusion, SubsequenceError
+from wayveil.world.network import Network
 from wayveil.world.ngrams import NgramUniverse
 
 _TRIPS_AT_ONCE = 50_000
@@ -61,10 +63,12 @@ class ModelNgrams:
 
     title = "N-grams of the model itself"
 
-    def __init__(self, raw: Trips, *, n: int = DEFAULT_N) -> None:
+    def __init__(self, raw: Trips, *, n: int = DEFAULT_N, returns: bool = True) -> None:
+        """Without `returns`, n-grams that turn back at once on a network (a, b, a) are not possible."""
         check_not_empty(raw)
-        self.raw, self.n = raw, n
+        self.raw, self.n, self.returns = raw, n, returns
         self.universe = NgramUniverse(raw.world, n)
+        self.size = self.universe.size - (0 if returns else self._turning_back())
         counted = gram_counts(raw, n)
         self.grams = counted.grams
         # Fitness is a mean over trips of shares of their n-grams, so each n-gram has a weight in it.
@@ -84,24 +88,36 @@ class ModelNgrams:
             judged += int(np.count_nonzero(sizes))
         return weight / max(judged, 1)
 
+    def _turning_back(self) -> int:
+        """Return how many 3-grams of a network end where they began."""
+        world = self.raw.world
+        if not isinstance(world, Network) or self.n != 3:
+            raise ParameterError("only 3-grams of a network are known to turn back or not")
+        there = np.stack([world.sources, world.indices, world.sources], axis=1)
+        return int(np.count_nonzero(self.universe.contains(there)))
+
+    def _possible(self, grams: AnyInts) -> Mask:
+        legal: Mask = self.universe.contains(grams) if len(grams) else np.zeros(0, bool)
+        return legal if self.returns else legal & (grams[:, 2:] != grams[:, :-2]).all(axis=1)
+
     def score(self, grams: AnyInts) -> ModelScore:
         """Distinct n-grams, one row of n locations each, as a model holds them."""
         own: Int32s = np.unique(np.asarray(grams, np.int32).reshape(-1, self.n), axis=0)
         held = GramCounts(own, np.ones(len(own), np.int64))
         hit = match_grams(held, self.grams) > 0
         true = int(np.count_nonzero(hit))
-        outside = self.grams[~self.universe.contains(self.grams)] if len(self.grams) else self.grams
-        legal = int(np.count_nonzero(self.universe.contains(own))) if len(own) else 0
+        outside = self.grams[~self._possible(self.grams)]
+        legal = int(np.count_nonzero(self._possible(own)))
         # A legal n-gram is in the model, in the raw trips, in both or in none.
         legal_missed = int(np.count_nonzero(~hit)) - int(np.count_nonzero(match_grams(held, outside) == 0))
-        seen = Confusion(true, len(own) - true, len(hit) - true, self.universe.size - legal - legal_missed)
+        seen = Confusion(true, len(own) - true, len(hit) - true, self.size - legal - legal_missed)
         return ModelScore(seen, float(self.weight[hit].sum()))
 
     def everything(self) -> ModelScore:
         """The whole public universe, without any data: what a model scores that keeps all there is."""
-        inside = self.universe.contains(self.grams) if len(self.grams) else np.zeros(0, bool)
+        inside = self._possible(self.grams)
         true = int(np.count_nonzero(inside))
-        seen = Confusion(true, self.universe.size - true, len(inside) - true, 0)
+        seen = Confusion(true, self.size - true, len(inside) - true, 0)
         return ModelScore(seen, float(self.weight[inside].sum()))
 
     def nothing(self) -> ModelScore:

@@ -141,12 +141,13 @@ def _chart(exhibit: Exhibit, column: str, names: list[str], data: pl.DataFrame) 
     means = data["mean"].drop_nulls().to_numpy()
     if means.min() >= 0 and np.ptp(means) <= FLAT * means.max():
         axes.set_ylim(0, 1.2 * means.max() or 1)
-    axes.set_xlabel(exhibit.down, fontsize=9)
+    axes.set_xlabel(exhibit.axis or exhibit.down, fontsize=9)
     title = exhibit.column_name(column)
     axes.set_title(title, fontsize=10, loc="left")
     picture.legend(fontsize=8, frameon=False, loc="lower left", ncols=columns, borderaxespad=0.4)
     name = re.sub(r"[^\w]+", "-", f"{exhibit.label} {title}".lower()).strip("-")
-    alt = f"{exhibit.label}: {title} against {exhibit.down}, {len(names)} line{'s' if len(names) > 1 else ''} of ours"
+    many = f"{len(names)} line{'s' if len(names) > 1 else ''}"
+    alt = f"{exhibit.label}: {title} against {exhibit.axis or exhibit.down}, {many} of ours"
     alt += " and the study's." if STUDY in data["series"] else "."
     return Chart(name, draw_svg(picture, name), data, alt)
 

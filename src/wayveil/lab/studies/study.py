@@ -111,6 +111,7 @@ class Exhibit:
 
     label       as the study numbers it: `Table 7.5`
     down        coordinate of the rows of a table, of the x axis of a chart
+    axis        what the axis is called, where the name of the coordinate does not say it
     across      coordinate of the columns of a table; a chart of lines is drawn for each of its values
     series      coordinate that tells rows of the same place, or lines, apart
     columns     values of `across`, in order; () for all that were measured; the two axes of a plane
@@ -132,6 +133,7 @@ class Exhibit:
     part: str | tuple[str, ...] = ()
     shape: Literal["table", "lines", "plane", "pictures"] = "table"
     down: str = "epsilon"
+    axis: str = ""
     across: str = FIGURE
     series: str = "mechanism"
     columns: tuple[str, ...] = ()

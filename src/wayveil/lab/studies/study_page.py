@@ -1,10 +1,11 @@
 """The page of a study: what was reached, every table and figure with ours beside theirs, and a csv of everything."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from wayveil import __version__
 from wayveil.files import write_whole
@@ -82,7 +83,17 @@ def _html(
         exhibits=exhibits,
         gaps=results.gaps(),
         version=__version__,
+        marked=marked,
     )
+
+
+def marked(text: str) -> Markup:
+    """Words with names between backticks set as code.
+
+    >>> str(marked("see `lab risk` & more"))
+    'see <code>lab risk</code> &amp; more'
+    """
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))
 
 
 def _charts(exhibit: Exhibit, results: Results) -> list[Chart]:

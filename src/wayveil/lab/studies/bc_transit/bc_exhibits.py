@@ -10,6 +10,85 @@ from wayveil.lab.studies.study import Claim, Exhibit
 
 TREES = (bc.NPT, bc.PPDP)
 MECHANISMS = (bc.NPT, bc.PPDP, bc.NPT_EQUAL, bc.PPDP_PRESET, bc.COUNTS)
+_REPAIR = Exhibit(
+    label="Figure 6.3",
+    title="both ways to repair counts: weighted (the study's improvement) and equal, NPT, height 9",
+    part="queries",
+    shape="lines",
+    columns=(bc.ARE, "non-empty, up to 9, %"),
+    only=(bc.NPT, bc.NPT_EQUAL),
+    where={"height": bc.STUDY_HEIGHT},
+    claims=(Claim("weighted repair has less error at every epsilon", claims.weighted_wins),),
+    why=claims.repairs_differ,
+)
+_BOTH = Exhibit(
+    label="Figure 6.4",
+    title="NPT and PPDP at height 12",
+    part="queries",
+    shape="lines",
+    columns=(bc.ARE,),
+    where={"height": "12"},
+    claims=(Claim.of("PPDP has less error than NPT at every epsilon", claims.ppdp_wins, "12"),),
+    why=claims.thin,
+)
+_PEAKS = Exhibit(
+    label="Section 6.4 (PPDP-ST-Binned)",
+    title="frequent patterns with peak periods, PPDP, height 9",
+    part="queries",
+    down="epsilon",
+    across="k",
+    series="mechanism",
+    where={"height": bc.STUDY_HEIGHT, "figure": "patterns with peak periods, %"},
+    published=False,
+    note="The study describes this binning (morning peak, midday, evening peak, night) and reports the projection "
+    "only. Here times of the release are binned after it: 07 to 09, 09 to 15, 15 to 18, the rest. NPT has none.",
+)
+_TOTAL = Exhibit(
+    label="Figure 6.7",
+    title="query 1: total tap-ins, height 9",
+    part="queries",
+    across="mechanism",
+    series="figure",
+    columns=MECHANISMS,
+    where={"height": bc.STUDY_HEIGHT, "figure": bc.TOTAL},
+    claims=tuple(
+        Claim.of(f"the total of {tree} is below {bc.TOTAL_BELOW:.0f} % off", claims.total, tree)
+        for tree in TREES
+    ),
+    why=claims.bought_total,
+    note="Average relative error in %, of the number of taps that was bought; of the trips where none was.",
+)
+_HOURS = Exhibit(
+    label="Figure 6.9",
+    title="query 3: tap-ins by hour, height 9",
+    part="queries",
+    shape="lines",
+    columns=(bc.HOURS,),
+    where={"height": bc.STUDY_HEIGHT},
+    claims=(Claim("hours of PPDP have less error than its random queries", claims.hours_below),),
+    why=claims.thin,
+    note="NPT has no times.",
+)
+_OPERATIONS = Exhibit(
+    label="Section 5.5",
+    title="the six operational queries at height 9 and epsilon 1.25: errors in %, and shares found",
+    part="queries",
+    down="mechanism",
+    series="line",
+    columns=(
+        bc.TOTAL,
+        bc.TOTAL_OF_TRIPS,
+        bc.PER_STOP_TRIPS,
+        bc.PER_STOP_TAPS,
+        bc.HOURS,
+        bc.MOST,
+        bc.LEAST,
+        bc.PAIRS,
+    ),
+    where={"height": bc.STUDY_HEIGHT, "epsilon": "1.25"},
+    published=False,
+    note="1 total, 2 per stop, 3 per hour, 4 most frequent stops, 5 least frequent, 6 pairs of stops.",
+)
 
 
 def exhibits() -> tuple[Exhibit, ...]:
@@ -19,8 +98,8 @@ def exhibits() -> tuple[Exhibit, ...]:
         *about_data(),
         _against_epsilon("Figure 6.1", bc.NPT),
         _against_epsilon("Figure 6.2", bc.PPDP),
-        _repair(),
-        _both(),
+        _REPAIR,
+        _BOTH,
         _against_height("Figure 6.5", bc.NPT),
         _against_height("Figure 6.6", bc.PPDP),
         _found(
@@ -34,10 +113,10 @@ def exhibits() -> tuple[Exhibit, ...]:
             "epsilon",
             {"k": "40"},
         ),
-        _peaks(),
-        _total(),
+        _PEAKS,
+        _TOTAL,
         _per_stop(),
-        _hours(),
+        _HOURS,
         _found(
             "Table 6.3",
             "query 4: most frequent stops, epsilon 1.25",
@@ -46,7 +125,7 @@ def exhibits() -> tuple[Exhibit, ...]:
             "k",
             at_epsilon,
         ),
-        _operations(),
+        _OPERATIONS,
         *BESIDE,
     )
 
@@ -72,33 +151,6 @@ def _against_epsilon(label: str, tree: str) -> Exhibit:
         why=partial(claims.queries_differ, tree=tree),
         note="40,000 queries of up to as many stops as the tree is high, every stop drawn evenly. Most of them ask for "
         "what nobody did.",
-    )
-
-
-def _repair() -> Exhibit:
-    return Exhibit(
-        label="Figure 6.3",
-        title="both ways to repair counts: weighted (the study's improvement) and equal, NPT, height 9",
-        part="queries",
-        shape="lines",
-        columns=(bc.ARE, "non-empty, up to 9, %"),
-        only=(bc.NPT, bc.NPT_EQUAL),
-        where={"height": bc.STUDY_HEIGHT},
-        claims=(Claim("weighted repair has less error at every epsilon", claims.weighted_wins),),
-        why=claims.repairs_differ,
-    )
-
-
-def _both() -> Exhibit:
-    return Exhibit(
-        label="Figure 6.4",
-        title="NPT and PPDP at height 12",
-        part="queries",
-        shape="lines",
-        columns=(bc.ARE,),
-        where={"height": "12"},
-        claims=(Claim.of("PPDP has less error than NPT at every epsilon", claims.ppdp_wins, "12"),),
-        why=claims.thin,
     )
 
 
@@ -143,39 +195,6 @@ def _found(
     )
 
 
-def _peaks() -> Exhibit:
-    return Exhibit(
-        label="Section 6.4 (PPDP-ST-Binned)",
-        title="frequent patterns with peak periods, PPDP, height 9",
-        part="queries",
-        down="epsilon",
-        across="k",
-        series="mechanism",
-        where={"height": bc.STUDY_HEIGHT, "figure": "patterns with peak periods, %"},
-        published=False,
-        note="The study describes this binning (morning peak, midday, evening peak, night) and reports the projection "
-        "only. Here times of the release are binned after it: 07 to 09, 09 to 15, 15 to 18, the rest. NPT has none.",
-    )
-
-
-def _total() -> Exhibit:
-    return Exhibit(
-        label="Figure 6.7",
-        title="query 1: total tap-ins, height 9",
-        part="queries",
-        across="mechanism",
-        series="figure",
-        columns=MECHANISMS,
-        where={"height": bc.STUDY_HEIGHT, "figure": bc.TOTAL},
-        claims=tuple(
-            Claim.of(f"the total of {tree} is below {bc.TOTAL_BELOW:.0f} % off", claims.total, tree)
-            for tree in TREES
-        ),
-        why=claims.bought_total,
-        note="Average relative error in %, of the number of taps that was bought; of the trips where none was.",
-    )
-
-
 def _per_stop() -> Exhibit:
     ends = ("0.5", "2")
     return Exhibit(
@@ -191,41 +210,4 @@ def _per_stop() -> Exhibit:
         better="lower",
         why=claims.laplace,
         note="Average relative error in %.",
-    )
-
-
-def _hours() -> Exhibit:
-    return Exhibit(
-        label="Figure 6.9",
-        title="query 3: tap-ins by hour, height 9",
-        part="queries",
-        shape="lines",
-        columns=(bc.HOURS,),
-        where={"height": bc.STUDY_HEIGHT},
-        claims=(Claim("hours of PPDP have less error than its random queries", claims.hours_below),),
-        why=claims.thin,
-        note="NPT has no times.",
-    )
-
-
-def _operations() -> Exhibit:
-    return Exhibit(
-        label="Section 5.5",
-        title="the six operational queries at height 9 and epsilon 1.25: errors in %, and shares found",
-        part="queries",
-        down="mechanism",
-        series="line",
-        columns=(
-            bc.TOTAL,
-            bc.TOTAL_OF_TRIPS,
-            bc.PER_STOP_TRIPS,
-            bc.PER_STOP_TAPS,
-            bc.HOURS,
-            bc.MOST,
-            bc.LEAST,
-            bc.PAIRS,
-        ),
-        where={"height": bc.STUDY_HEIGHT, "epsilon": "1.25"},
-        published=False,
-        note="1 total, 2 per stop, 3 per hour, 4 most frequent stops, 5 least frequent, 6 pairs of stops.",
     )

@@ -13,11 +13,25 @@ LOSS = (
     "of the code. Guessed at random they cost 20.4 nats on the 5,452 cells of 250 m and 17.6 on the 1,363 of 500 m. "
     "The study does not say what its loss adds up or averages; on its 2,851 and 848 cells it would be 19.1 and 16.7."
 )
+_DATA = Exhibit(
+    "Table 1",
+    "the datasets",
+    "data",
+    down="grid",
+    columns=taxis.DATA_FACTS,
+    printed=tabled(taxis.DATA_FACTS, taxis.TABLE_1),
+    ours="ours",
+    exact=True,
+    why=lambda results: (
+        f"The study's taxis are not public; {results.mean('data', 'trips', grid=taxis.FINE):,.0f} simulated trips "
+        "in the same box stand for them."
+    ),
+)
 
 
 def exhibits() -> tuple[Exhibit, ...]:
     """All of them, in the order of the study."""
-    made = [_data(), Exhibit("Figures 1, 2", "the two networks", missing="Drawings of the networks.")]
+    made = [_DATA, Exhibit("Figures 1, 2", "the two networks", missing="Drawings of the networks.")]
     for number, figure, test in (("3", taxis.JSD, lower_mean), ("4", taxis.EMD, lower_mostly)):
         made += [_curves(f"Figure {number}{letter}", grid, figure, test) for letter, grid in _grids()]
     for number, grid in (("2", taxis.FINE), ("3", taxis.COARSE)):
@@ -32,23 +46,6 @@ def exhibits() -> tuple[Exhibit, ...]:
 
 def _grids() -> tuple[tuple[str, str], ...]:
     return ("a", taxis.FINE), ("b", taxis.COARSE)
-
-
-def _data() -> Exhibit:
-    return Exhibit(
-        "Table 1",
-        "the datasets",
-        "data",
-        down="grid",
-        columns=taxis.DATA_FACTS,
-        printed=tabled(taxis.DATA_FACTS, taxis.TABLE_1),
-        ours="ours",
-        exact=True,
-        why=lambda results: (
-            f"The study's taxis are not public; {results.mean('data', 'trips', grid=taxis.FINE):,.0f} simulated trips "
-            "in the same box stand for them."
-        ),
-    )
 
 
 def _curves(label: str, grid: str, figure: str, test: Callable[[Results, str, str], Said]) -> Exhibit:

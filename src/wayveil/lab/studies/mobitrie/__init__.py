@@ -6,12 +6,12 @@ from wayveil.lab.studies.lab import Lab
 from wayveil.lab.studies.mobitrie import tries as drawn_tries
 from wayveil.lab.studies.mobitrie.mobitrie_datasets import EPSILONS, LARGE, PAGES, SMALL, city_of, datasets
 from wayveil.lab.studies.mobitrie.mobitrie_exhibits import exhibits
-from wayveil.lab.studies.mobitrie.mobitrie_trials import BASE_COUNT, BASELINE, LEAK, MobiTrieTrials
+from wayveil.lab.studies.mobitrie.mobitrie_trials import BASE_COUNT, BASELINE, LEAK, RETURNS, MobiTrieTrials
 from wayveil.lab.studies.study import Setting, Study, StudyPart, crossed
 
 DATA = (SMALL, LARGE, PAGES)
 SEARCHED = ("mobitrie-lt", "mobitrie")
-BESIDE = ("markov", "variable-ngrams")
+BESIDE = (RETURNS, "markov", "variable-ngrams")
 
 
 def describe(lab: Lab) -> Study:

@@ -77,7 +77,8 @@ def _metrics(data: str) -> Exhibit:
         better=DIRECTIONS,
         why=partial(why_metrics, data=data),
         note="Ours are means over the tries that were found; the study's count a run that found none as zeros. "
-        "That it does is an inference: its recall and false negative rate do not add up to one.",
+        "That it does is an inference: its recall and false negative rate do not add up to one. Riders never turn "
+        "back at once, and 3-grams that do are left out for them: its universe can hardly have had them.",
     )
 
 

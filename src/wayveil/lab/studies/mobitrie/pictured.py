@@ -69,7 +69,7 @@ def map_exhibits() -> list[Exhibit]:
         Exhibit(
             "Figure 5.2",
             "great-circle distance",
-            missing="An illustration of a formula (`world/geo` computes it).",
+            missing="An illustration of a formula (`wayveil.world.geo` computes it).",
         )
     )
     return made

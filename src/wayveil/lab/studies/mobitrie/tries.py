@@ -69,10 +69,11 @@ class StaticCounter(LocalCounter):
         return SparseCounts(universe.size, rank[rank >= 0][order], counted.count[rank >= 0][order])
 
 
-def static_trie(trips: Trips, epsilon: str, seed: str) -> tuple[Ints, Floats]:
+def static_trie(trips: Trips, epsilon: str, seed: str, *, returns: bool) -> tuple[Ints, Floats]:
     """A private trie of static 3-grams: a trip counts for one, so its noise is a twentieth of that of rolling ones."""
     gate = Gate(Trip(), Budget(epsilon), SeededBits(seed))
-    return MobiTrie(most=1).measure(StaticCounter(trips), gate).grams.of_places(trips.world.size)
+    trie = MobiTrie(most=1, returns=returns).measure(StaticCounter(trips), gate)
+    return trie.grams.of_places(trips.world.size)
 
 
 def picture(
@@ -185,7 +186,7 @@ def static_trial(trials: MobiTrieTrials, setting: Setting, repetition: int) -> C
         grams, count = counted.grams.astype(np.int64), counted.count.astype(np.float64)
     else:
         seed = f"{setting['data']} static {epsilon} {repetition}"
-        grams, count = static_trie(bench.raw, epsilon, seed)
+        grams, count = static_trie(bench.raw, epsilon, seed, returns=bench.ngrams.returns)
     rows = figures(metrics_of(bench.ngrams.score(grams)))
     errors = by_length(trie_errors(bench.errors, grams, count), "uniform")
     return CellOutcome(rows + error_rows(name, {BY_TRIE: errors}))

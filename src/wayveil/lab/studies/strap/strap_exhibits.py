@@ -22,7 +22,7 @@ def exhibits() -> tuple[Exhibit, ...]:
         Exhibit(
             "Figures 1 to 7",
             "cells, junctions, segments and warping",
-            missing="Illustrations of the definitions, which `risk/strap` computes.",
+            missing="Illustrations of the definitions, which `lab risk` computes.",
         )
     ]
     for number, name, words in (
@@ -54,6 +54,7 @@ def _curve(label: str, city: str, name: str, words: str, published: bool = True)
         "releases",
         shape="lines",
         down="parameter",
+        axis=words,
         series="known",
         columns=(cells.STRAP,),
         where={"city": city, "mechanism": name},
@@ -177,6 +178,8 @@ def knowing_more(results: Results, city: str, name: str) -> Said:
         results.mean("releases", cells.STRAP, city=city, mechanism=name, known=f"p = {p:g}")
         for p in cells.KNOWN
     ]
+    if any(map(isnan, means)):
+        return None, "no setting releases anything"
     words = ", ".join(f"{mean:,.0f}" for mean in means) + " at p = .2, .3, .4"
     return means[0] > means[1] > means[2], words
 
