@@ -4,6 +4,8 @@ import json
 import shutil
 from calendar import monthrange
 from datetime import date
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import polars as pl
@@ -12,12 +14,15 @@ import truth
 from corpus import ENGLISH, _months
 
 import wayveil as wv
-from wayveil.errors import InputError
+from wayveil.counting.engines import open_source
+from wayveil.counting.file_pieces import as_parquet
+from wayveil.errors import InputError, ParameterError
 from wayveil.plan.guess import Guess
 from wayveil.sources.coverage import FileDays, say_coverage
 from wayveil.sources.databases import database_address
 from wayveil.sources.header_words import column_for
 from wayveil.sources.moments import iso_text, moment_text, parse_moments, read_moments, read_numbers
+from wayveil.trips.visits import read_visits
 from wayveil.world.opening import open_world
 
 
@@ -101,25 +106,57 @@ def test_bad_rows_are_counted_and_one_command_goes_on(city):
     assert again.plan.source.bad_rows == kinds
 
 
-def test_other_engines_read_the_same_rows(city):
-    folder, rides = city
+def _calls_in_files(form, folder, rides):
+    """Calls as somebody else has them, in a form."""
     table = truth.visits(rides).select(
         pl.col("trip_id").alias("Fahrt"),
+        pl.col("rider_id").alias("Karte"),
         pl.col("stop_id").alias("Haltestelle"),
         pl.col("event_time").dt.strftime("%d.%m.%Y %H:%M:%S").alias("Zeit"),
     )
-    truth.write_text(table, folder / "calls.csv", "windows-1252", ";")
-    plan = Guess("calls.csv", "city.zip", ledger="none").look().plan
-    options = {"mechanism": "noisy-prefix-tree", "world": "city.zip", "ledger": None, "rows": "calls"}
-    said = {
-        key: value for key, value in plan.source.said().items() if key in ("columns", "times", "encoding")
-    }
-    memory, stream = (
-        wv.release("calls.csv", epsilon=1000, unit="trip", engine=engine, **options, **said).trips
-        for engine in ("memory", "stream")
-    )
-    assert abs(len(memory) - len(stream)) <= 2
-    assert abs(len(memory) - len(rides)) <= 2
+    place = folder / f"calls-{form}"
+    place.mkdir()
+    if form == "text":
+        truth.write_text(table, place / "calls.csv", "windows-1252", ";")
+    elif form == "folder":
+        for number in range(3):
+            table[number * 110 : (number + 1) * 110].write_csv(place / f"{number}.csv")
+    elif form == "workbook":
+        table.write_excel(place / "calls.xlsx")
+    elif form == "database":
+        truth.write_sqlite({"calls": table}, place / "calls.db")
+    elif form == "lines":
+        table.write_ndjson(place / "calls.jsonl")
+    elif form == "utc":
+        utc = [truth.utc(at, "Europe/London") for at in truth.visits(rides)["event_time"]]
+        table.with_columns(Zeit=pl.Series(utc)).write_csv(place / "calls.csv")
+    elif form == "parts of parquet":
+        table.write_parquet(place / "calls.parquet")
+    return str(place if form == "folder" else next(place.iterdir()))
+
+
+@pytest.mark.parametrize(
+    "form", ["text", "folder", "workbook", "database", "lines", "utc", "parts of parquet"]
+)
+def test_files_read_in_pieces_have_the_same_rows_and_spark_says_what_it_does_not_read(city, form):
+    folder, rides = city
+    given = _calls_in_files(form, folder, rides)
+    plan = Guess(given, "city.zip", ledger="none").look().plan
+    world, reading = open_world("city.zip"), plan.source.reading
+    whole = open_source([Path(given)], world, "memory", reading=reading)[0]
+    files = open_source([Path(given)], world, "stream", reading=reading)[0]
+    with TemporaryDirectory() as scratch:
+        pieces = as_parquet(files, Path(scratch))
+        read = read_visits(pl.concat(pl.read_parquet(path) for path in pieces.paths), world)
+    for one, other in (
+        (read.location, whole.location),
+        (read.offsets, whole.offsets),
+        (read.time, whole.time),
+    ):
+        assert (one == other).all()
+    assert [read.rider_ids[int(at)] for at in read.rider] == [whole.rider_ids[int(at)] for at in whole.rider]
+    with pytest.raises(ParameterError, match="this plan rewrites rows; use the engine `stream`"):
+        open_source([Path(given)], world, "spark", reading=reading)
 
 
 def test_zones_and_stations_are_worlds(tmp_path):

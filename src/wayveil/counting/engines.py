@@ -127,15 +127,20 @@ def open_source(
     if chosen is None and spark is not None:
         chosen = make_engine("spark", spark=spark, scratch=scratch)
     reading = Reading() if reading is None else reading
-    paths = [places] if isinstance(places, Path) else list(places)
+    paths = expand_places([places] if isinstance(places, Path) else places)
     plain = reading.plain and all(
         isinstance(path, Path) and format_of(path) in TABLE_SUFFIXES for path in paths
     )
     alone = paths[0] if len(paths) == 1 and isinstance(paths[0], Path) and reading == Reading() else None
-    other = alone is not None and not plain and not is_table(alone) and not alone.is_dir()
-    if other or (plain and len(paths) == 1 and not Path(paths[0]).is_dir()):
+    other = alone is not None and not plain and not is_table(alone)
+    if other or (plain and len(paths) == 1):
         return _open_file(Path(paths[0]), world, chosen, reading, scratch)
-    table = open_table(expand_places(paths), reading, world)
+    if chosen is not None and chosen.name == "spark" and not plain:
+        raise ParameterError(
+            "the engine `spark` reads csv and Parquet whose values are as ours, with columns that may be mapped, and "
+            "this plan rewrites rows; use the engine `stream`, or write the rows as Parquet first"
+        )
+    table = open_table(paths, reading, world)
     if isinstance(chosen, MemoryEngine) or not holds_visits(table) or needs_whole_table(reading.rules):
         _require_memory(chosen, table.name)
         return read_trips(table, world), MemoryEngine(), ""
@@ -167,7 +172,8 @@ def _open_file(
 def _require_memory(chosen: Engine | None, path: Path | str) -> None:
     if chosen is not None and not isinstance(chosen, MemoryEngine):
         raise ParameterError(
-            f"the engine `{chosen.name}` reads tables of visits whose trips have ids of their own; {path} is none"
+            f"the engine `{chosen.name}` reads tables of visits whose trips have ids of their own, without rules for "
+            f"bad rows of a whole trip; {path} is none: omit --engine"
         )
 
 

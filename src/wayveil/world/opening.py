@@ -67,6 +67,6 @@ def is_world(path: Path) -> bool:
         try:
             with zipfile.ZipFile(path) as archive:
                 return any(Path(name).name == "stops.txt" for name in archive.namelist())
-        except zipfile.BadZipFile:
+        except (OSError, zipfile.BadZipFile):
             return True
     return False
