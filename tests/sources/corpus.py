@@ -327,6 +327,70 @@ def _without_header(folder, rides):
     return "export.csv"
 
 
+def _envelope(folder, rides):
+    moments = truth.epoch(rides, "start", ZONE, 1000)
+    rows = zip(rides["rider_id"], rides["origin"], moments, strict=True)
+    taps = [dict(zip(("cardId", "stopId", "ts"), row, strict=True)) for row in rows]
+    (folder / "answer.json").write_text(json.dumps({"page": 1, "taps": taps}))
+    return "answer.json"
+
+
+def _zip_with_readme(folder, rides):
+    with zipfile.ZipFile(folder / "export.zip", "w") as archive:
+        archive.writestr("export/rides.csv", named(rides, **ENGLISH).write_csv())
+        archive.writestr("export/readme.txt", "one ride a row")
+    return "export.zip"
+
+
+def _behind_notes(rides, path):
+    """A sheet with two lines above its header, behind a sheet of notes."""
+    import xlsxwriter
+
+    table = named(rides, "%Y-%m-%d %H:%M:%S", **ENGLISH)
+    with xlsxwriter.Workbook(str(path)) as book:
+        book.add_worksheet("Notes").write(0, 0, "Contact: operations")
+        sheet = book.add_worksheet("Data")
+        for number, row in enumerate([["Ridership"], ["made on 1 October"], table.columns, *table.rows()]):
+            sheet.write_row(number, 0, row)
+
+
+def _clocks_of_a_service_day(rides):
+    """A service day that ends at four in the morning, and clocks that pass 24."""
+    day = (pl.col("start") - pl.duration(hours=4)).dt.date()
+    since = {name: (pl.col(name) - day.cast(pl.Datetime)).dt.total_seconds() for name in ("start", "end")}
+    clock = {
+        name: pl.format(
+            "{}:{}:00",
+            (at // 3600).cast(pl.String).str.zfill(2),
+            (at // 60 % 60).cast(pl.String).str.zfill(2),
+        )
+        for name, at in since.items()
+    }
+    return rides.select(
+        day.dt.strftime("%Y%m%d").alias("operating_day"),
+        pl.col("rider_id").alias("passenger_id"),
+        pl.col("origin").alias("board_stop"),
+        clock["start"].alias("board_time"),
+        pl.col("destination").alias("alight_stop"),
+        clock["end"].alias("alight_time"),
+    )
+
+
+def _lines_of(rides):
+    return named(rides, "%Y-%m-%d %H:%M:%S", **ENGLISH).write_csv().splitlines()
+
+
+def _trailing_commas(folder, rides):
+    header, *rows = _lines_of(rides)
+    (folder / "commas.csv").write_text("\n".join([header, *(f"{row}," for row in rows)]))
+    return "commas.csv"
+
+
+def _fractions(rides):
+    seconds = truth.epoch(rides, "start", ZONE).cast(pl.Float64) + 0.25
+    return rides.select(user_hash="rider_id", stop="origin").with_columns(t=seconds)
+
+
 APART = {
     "rider": "Karten-Nr",
     "origin": "Von",
@@ -551,6 +615,84 @@ CORPUS: dict[str, Entry] = {
         ),
         "taps",
     ),
+    "japanese in shift_jis": Entry(
+        _text(
+            _pairs(
+                "%Y年%m月%d日 %H時%M分%S秒",
+                rider_id="カード番号",
+                origin="乗車駅",
+                start="乗車時刻",
+                destination="降車駅",
+                end="降車時刻",
+            ),
+            encoding="shift_jis",
+        ),
+    ),
+    "russian in windows-1251": Entry(
+        _text(
+            _pairs(
+                "%d.%m.%Y %H:%M:%S",
+                rider_id="Номер карты",
+                origin="Остановка посадки",
+                start="Время посадки",
+                destination="Остановка высадки",
+                end="Время высадки",
+            ),
+            encoding="windows-1251",
+            separator=";",
+        ),
+    ),
+    "chinese in gb18030": Entry(
+        _text(
+            _pairs(
+                "%Y-%m-%d %H:%M:%S",
+                rider_id="卡号",
+                origin="上车站点",
+                start="上车时间",
+                destination="下车站点",
+                end="下车时间",
+            ),
+            encoding="gb18030",
+        ),
+    ),
+    "a sheet behind notes": Entry(_frame("notes.xlsx", _behind_notes)),
+    "zip with a readme": Entry(_zip_with_readme),
+    "an answer of a service": Entry(_envelope, "taps"),
+    "fractions of seconds": Entry(_text(_fractions), "taps"),
+    "clocks of a service day": Entry(_text(_clocks_of_a_service_day)),
+    "a comma after every row": Entry(_trailing_commas),
     "a folder of files": Entry(_months),
     "a pattern of files": Entry(lambda folder, rides: _months(folder, rides) + "/fahrten-*.csv"),
+}
+
+
+def _with_rows(name, change):
+    def write(folder, rides):
+        (folder / name).write_text("\n".join(change(_lines_of(rides))))
+        return name
+
+    return write
+
+
+def _one_date(rides):
+    """One date beside two clocks: some rides end after midnight."""
+    return rides.select(
+        pl.col("rider_id").alias("OV-chipkaart nr"),
+        pl.col("start").dt.strftime("%d-%m-%Y").alias("Datum"),
+        pl.col("start").dt.strftime("%H:%M").alias("Check-in"),
+        pl.col("origin_name").alias("Vertrek"),
+        pl.col("end").dt.strftime("%H:%M").alias("Check-uit"),
+        pl.col("destination_name").alias("Bestemming"),
+    )
+
+
+# Files with something that nobody may decide unasked: `check` refuses them, and ends with the command that goes on.
+ASKED: dict[str, Entry] = {
+    "a row of totals": Entry(_with_rows("totals.csv", lambda lines: [*lines, "Total,,160 rides,,,"])),
+    "a row of units": Entry(
+        _with_rows(
+            "units.csv", lambda lines: [lines[0], "(text),(text),(id),(local),(id),(local)", *lines[1:]]
+        )
+    ),
+    "a date for two clocks": Entry(_text(_one_date, separator=";")),
 }

@@ -1,12 +1,14 @@
 """Every file of the corpus is read, released and asked as the clean one, by the plan that `check` saved alone."""
 
 import json
+import re
+import shlex
 import sys
 
 import numpy as np
 import pytest
 import truth
-from corpus import CORPUS
+from corpus import ASKED, CORPUS
 
 from wayveil.cli import main
 from wayveil.plan.files import read_plan
@@ -66,18 +68,35 @@ def clean_rows(folder, rides, kind, riders):
 
 @pytest.fixture
 def wayveil(monkeypatch, capsys, tmp_path):
-    """A command that must go well, and what it says."""
+    """A command that must go well, or be refused, and what it says."""
     monkeypatch.setenv("WAYVEIL_HOME", str(tmp_path / "home"))
 
-    def call(*words):
+    def call(*words, refused=False):
         monkeypatch.setattr(sys, "argv", ["wayveil", *map(str, words)])
         with pytest.raises(SystemExit) as ended:
             main()
         shown = capsys.readouterr()
-        assert not ended.value.code, shown.out + shown.err
+        assert bool(ended.value.code) == refused, shown.out + shown.err
         return shown.out
 
     return call
+
+
+def require_clean(entry, city, plan, wayveil, made):
+    """Read, release and ask by a saved plan, and find what the clean file would have given."""
+    folder, rides = city
+    said = read_plan(plan)
+    read = open_rows(said, open_plan_world(said), files_of(said)).rows
+    assert isinstance(read, Trips) == (entry.kind != "taps")
+    assert rows_of(read, entry.riders) == clean_rows(folder, rides, entry.kind, entry.riders)
+    wayveil("release", "--plan", plan, "--out", made)
+    answer = json.loads(wayveil("ask", made, "boardings", "--anyway", "--json"))
+    assert {row["stop_id"]: row["answer"] for row in answer} == dict(
+        rides["origin"].value_counts().iter_rows()
+    )
+
+
+SAID = ("--world", "city.zip", "--ledger", "none", "--epsilon", "400")  # next to no noise
 
 
 @pytest.mark.parametrize("name", CORPUS)
@@ -86,17 +105,18 @@ def test_a_file_of_the_corpus_is_checked_released_and_asked_as_the_clean_one(
 ):
     folder, rides = city
     monkeypatch.chdir(folder)
-    entry, saved, made = CORPUS[name], folder / "wayveil.toml", tmp_path / "release"
+    saved = folder / "wayveil.toml"
     saved.unlink(missing_ok=True)
-    given = entry.write(folder, rides)
-    said = ("--world", "city.zip", "--ledger", "none", "--epsilon", "400")  # next to no noise
-    wayveil("check", given, *said, "--save", saved)
-    plan = read_plan(saved)
-    read = open_rows(plan, open_plan_world(plan), files_of(plan)).rows
-    assert isinstance(read, Trips) == (entry.kind != "taps")
-    expected = clean_rows(folder, rides, entry.kind, entry.riders)
-    assert rows_of(read, entry.riders) == expected
-    wayveil("release", "--plan", saved, "--out", made)
-    answer = json.loads(wayveil("ask", made, "boardings", "--anyway", "--json"))
-    true = dict(rides["origin"].value_counts().iter_rows())
-    assert {row["stop_id"]: row["answer"] for row in answer} == true
+    wayveil("check", CORPUS[name].write(folder, rides), *SAID, "--save", saved)
+    require_clean(CORPUS[name], city, saved, wayveil, tmp_path / "release")
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_what_is_refused_ends_with_one_command_that_goes_on(name, city, wayveil, monkeypatch, tmp_path):
+    folder, rides = city
+    monkeypatch.chdir(folder)
+    (folder / "wayveil.toml").unlink(missing_ok=True)
+    told = " ".join(wayveil("check", ASKED[name].write(folder, rides), *SAID, refused=True).split())
+    command = re.findall(r"wayveil (check .*? --save wayveil\.toml)", told)[-1]
+    wayveil(*shlex.split(command))
+    require_clean(ASKED[name], city, folder / "wayveil.toml", wayveil, tmp_path / "release")

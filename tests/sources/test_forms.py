@@ -3,7 +3,7 @@
 import json
 import shutil
 from calendar import monthrange
-from datetime import date
+from datetime import date, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -17,7 +17,9 @@ import wayveil as wv
 from wayveil.counting.engines import open_source
 from wayveil.counting.file_pieces import as_parquet
 from wayveil.errors import InputError, ParameterError
+from wayveil.plan.files import read_plan, write_plan
 from wayveil.plan.guess import Guess
+from wayveil.privacy.ledger import open_ledger
 from wayveil.sources.coverage import FileDays, say_coverage
 from wayveil.sources.databases import database_address
 from wayveil.sources.header_words import column_for
@@ -340,3 +342,47 @@ def test_zones_of_a_shapefile_are_a_world(tmp_path, packed):
     assert world.ids.tolist() == ["7", "8", "9"]
     assert world.areas.containing(np.array([0.5, 0.5]), np.array([0.5, 2.5])).tolist() == [0, 2]
     assert world.areas.neighbours() == [(0, 1), (1, 2)]
+
+
+def _a_year(folder, rides, months):
+    """A folder of monthly files: the number in each name, and the month that its rows are of."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    for number, month in months:
+        days = monthrange(2026, month)[1]
+        start = [datetime(2026, month, 1 + at % days, 8, at % 60) for at in range(len(rides))]
+        table = rides.with_columns(
+            pl.format("{}-{}", pl.lit(number), "trip_id").alias("trip_id"),
+            start=pl.Series(start),
+            end=pl.Series(start) + timedelta(minutes=9),
+        )
+        truth.named(table, "%d.%m.%Y %H:%M", **truth.GERMAN).write_csv(
+            folder / f"{number:02}.csv", separator=";"
+        )
+
+
+YEAR = [(number, number) for number in range(1, 13)]
+
+
+@pytest.mark.parametrize(
+    ("months", "said"),
+    [
+        (YEAR, None),
+        ([each for each in YEAR if each[0] != 5], "no file has rows of 2026-05-01 to 2026-05-31"),
+        ([*YEAR[:4], (5, 4), *YEAR[5:]], "04.csv and 05.csv both have rows of 2026-04-01 to 2026-04-30"),
+        ([*YEAR[:6], (7, 8), (8, 7), *YEAR[8:]], "08.csv comes after files of later days"),
+    ],
+)
+def test_a_folder_of_a_year_is_one_dataset_with_its_oddities_said(city, months, said, tmp_path):
+    folder, rides = city
+    _a_year(folder / "year", rides[:62], months)
+    ledger = tmp_path / "year.ledger"
+    checked = Guess("year", "city.zip", ledger=str(ledger), epsilon="8").look()
+    odd = [note for note in checked.findings.notes if "rows of 2026" in note or "later days" in note]
+    odd = [note for note in odd if ".csv: " not in note]  # the days of each file, which are no oddity
+    assert len(checked.findings.trips) == 62 * len(months)
+    assert any(said in note for note in odd) if said else not odd
+    if said is None:
+        write_plan(checked.plan, folder / "year.toml")
+        assert wv.release(read_plan(folder / "year.toml")) is not None
+        assert open_ledger(ledger).datasets() == ["year"]

@@ -191,7 +191,7 @@ def _plain(text: pl.Series) -> pl.Series:
     plain = plain.str.replace_many(
         ["年", "月", "日", "時", "时", "分", "秒"], ["-", "-", " ", ":", ":", "", ""]
     )
-    return plain.str.strip_chars().str.replace_many(["é", "û", "ä", "ç"], ["e", "u", "ae", "c"])
+    return plain.str.strip_chars(" :").str.replace_many(["é", "û", "ä", "ç"], ["e", "u", "ae", "c"])
 
 
 def _dates(plain: pl.Series, order: str) -> pl.Series:
