@@ -189,7 +189,7 @@ def _plain(text: pl.Series) -> pl.Series:
         text.cast(pl.String).str.strip_chars().str.to_lowercase().str.replace_all(r"[\s\u00a0\u202f]+", " ")
     )
     plain = plain.str.replace_many(
-        ["年", "月", "日", "時", "时", "分", "秒"], ["-", "-", " ", ":", ":", "", ""]
+        ["年", "月", "日", "時", "时", "分", "秒"], ["-", "-", " ", ":", ":", ":", ""]
     )
     return plain.str.strip_chars(" :").str.replace_many(["é", "û", "ä", "ç"], ["e", "u", "ae", "c"])
 
