@@ -10,7 +10,7 @@ from rich.table import Table
 
 from ring_networks import ring_of_stops
 from wayveil import cli
-from wayveil.cli.options import present, present_rows, print_table, say_value
+from wayveil.cli.options import present, present_rows, print_table, say_lines, say_value
 from wayveil.errors import BudgetExceededError
 from wayveil.lab.comparison import compare as comparing
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
@@ -134,6 +134,15 @@ def test_sentences_in_a_pipe_are_wrapped_and_paths_and_commands_are_not(capsys):
     assert max(len(line.rstrip()) for line in lines if "word" in line) <= 100
     assert any(path in line for line in lines)
     assert any(command in line for line in lines)
+
+
+def test_sentences_break_between_words_on_a_terminal_and_commands_and_tables_do_not(capsys, monkeypatch):
+    for name, value in {"FORCE_COLOR": "1", "NO_COLOR": "1", "TERM": "xterm", "COLUMNS": "60"}.items():
+        monkeypatch.setenv(name, value)
+    command, row = f"  wayveil release {'x ' * 60}y", f"total | {'1 ' * 60}2"
+    say_lines(["word " * 40, command, row])
+    *sentence, said, shown_row = capsys.readouterr().out.splitlines()
+    assert [max(map(len, sentence)) <= 60, said, shown_row] == [True, command, row]
 
 
 def test_a_field_inside_a_field_of_the_datasheet_has_the_whole_width():

@@ -17,6 +17,7 @@ from wayveil.cli.options import (
     grouped,
     present,
     remark,
+    say_lines,
 )
 from wayveil.cli.plan_options import parse_keys
 from wayveil.progress import shown
@@ -85,8 +86,7 @@ def check(options: CheckOptions) -> None:
     if options.as_json:
         present(checked.facts(), as_json=True)
     else:
-        for line in checked.lines():
-            typer.echo(line)
+        say_lines(checked.lines())
     if options.save is not None and checked.plan is not None:
         remark(f"The plan is in {options.save}; look at it, then: wayveil release --plan {options.save}")
     if not checked.findings.ok:

@@ -3,7 +3,7 @@
 import inspect
 import json
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from functools import wraps
 from pathlib import Path
@@ -111,6 +111,14 @@ def say_value(value: object) -> str:
     if isinstance(value, float):
         return f"{value:,.0f}" if value.is_integer() or abs(value) >= 10_000 else f"{value:.4g}"
     return str(value)
+
+
+def say_lines(lines: Iterable[str]) -> None:
+    """Print lines for people: on a terminal sentences break between words; rows of tables and commands stay whole."""
+    console = Console()
+    for line in lines:
+        whole = not console.is_terminal or "  " in line or " | " in line
+        print(line if whole else textwrap.fill(line, console.width, break_on_hyphens=False))
 
 
 def print_table(table: Table) -> None:

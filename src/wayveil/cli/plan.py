@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from wayveil.cli.options import AsJson, grouped, present, present_rows
+from wayveil.cli.options import AsJson, grouped, present, present_rows, say_lines
 from wayveil.cli.plan_options import PlanOptions
 from wayveil.errors import ParameterError
 from wayveil.progress import shown
@@ -94,8 +94,7 @@ def _say_promise(options: WriteOptions) -> None:
     if options.as_json:
         present({**found.facts(), "command": command}, as_json=True)
     else:
-        for line in (*found.lines(), *([] if command is None else ["To release it:", f"  {command}"])):
-            typer.echo(line)
+        say_lines([*found.lines(), *([] if command is None else ["To release it:", f"  {command}"])])
     if options.save is not None and plan is not None:
         write_plan(plan, options.save)
     if found.epsilon is None:
@@ -138,9 +137,7 @@ def status(
     if as_json:
         present(found.to_dict(), as_json=True)
         return
-    for line in found.words():
-        typer.echo(line)
-    typer.echo()
+    say_lines([*found.words(), ""])
     _say_costs(series.plan, as_json=False)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from wayveil.cli.opening import HeldWorld, ReleaseFolder, open_release
-from wayveil.cli.options import Spoken, grouped, remark
+from wayveil.cli.options import Spoken, grouped, remark, say_lines
 from wayveil.progress import shown
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def present_risk(found: "RiskReport", written: Written, spoken: Spoken) -> None:
         written.out.write_text(found.to_json())
     if written.page is not None:
         write_risk_page(written.page, found)
-    typer.echo(found.to_json() if spoken.as_json else str(found))
+    say_lines((found.to_json() if spoken.as_json else str(found)).splitlines())
     remark("For internal eyes; docs/risk.md says how to read it.", quiet=spoken.silent)
 
 

@@ -92,6 +92,7 @@ def _session(url: str) -> Any:
     settings = {
         "spark.app.name": "wayveil",
         "spark.sql.session.timeZone": "UTC",
+        "spark.ui.showConsoleProgress": "false",  # progress is ours to show, and -q to silence
         "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
     }
     if url.startswith("local"):

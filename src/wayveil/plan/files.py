@@ -117,7 +117,7 @@ def plan_text(plan: Plan) -> str:
     lines = [HEAD, ""]
     lines += _keys(Plan, {key: value for key, value in said.items() if not _is_table(key)})
     # What the datasheet asks the data holder, and nobody said yet.
-    lines += [f"# {line}" for line in _keys(Plan, {key: "" for key in ASKED if not said.get(key)})]
+    lines += [f"# {line}" for line in _keys(Plan, {key: "" for key in ASKED if key not in said})]
     for world in said.get("worlds", ()):
         lines += ["", "[[worlds]]", *_keys(type(plan.worlds[0]), world)]
     for need in said.get("needs", ()):
