@@ -173,7 +173,8 @@ def test_mechanisms_are_listed_and_explained(wayveil):
     assert (code, "Visits of a trip that are used" in text) == (0, True)
     assert "--set height=...  (whole number, 1 to 200; default 12)" in text
     assert "Guarantee: epsilon-differential privacy for the unit" in text
-    assert "As published (--preset published): --set successors=all --set threshold_scales=2.82843" in text
+    preset = "As published (--preset published): --set successors=all --set threshold_scales=2.82843"
+    assert f"{preset} --set when_explosive=raise" in " ".join(text.split())
     told = json.loads(wayveil("lab", "mechanisms", "ppdp", "--json")[1])
     assert {each["name"]: each["default"] for each in told["parameters"]}["height"] == "12"
     code, _, err = wayveil("lab", "mechanisms", "magic")
