@@ -15,8 +15,7 @@ import pytest
 import wayveil as wv
 from ring_networks import ring_of_stops
 from wayveil.cli import main
-from wayveil.lab.audits.plans.noisy_prefix_tree import PLAN as TREE
-from wayveil.lab.audits.plans.weave import PLAN as WEAVE
+from wayveil.lab.audits.plan_registry import audit_plan
 from wayveil.privacy.units import Event
 from wayveil.taps.read import read_taps
 from wayveil.trips.legality import LegalityRule
@@ -154,4 +153,5 @@ def test_9_a_look_at_the_raw_trips_is_written_down(wayveil, place):
 )
 def test_12_what_passed_every_audit_is_asked_of_them(variant):
     """That each is caught is what the audits' own tests and `wayveil lab audit` say."""
-    assert variant in {mutation.name for plan in (TREE, WEAVE) for mutation in plan.mutations}
+    plans = (audit_plan("noisy-prefix-tree"), audit_plan("weave"))
+    assert variant in {mutation.name for plan in plans for mutation in plan.mutations}

@@ -8,7 +8,7 @@ import pytest
 
 from wayveil.errors import ParameterError, RefusedError
 from wayveil.lab.audits.grey_box import examine
-from wayveil.lab.audits.plans.dp_loc import PLAN
+from wayveil.lab.audits.plan_registry import audit_plan
 from wayveil.lab.audits.recording import Subject
 from wayveil.lab.audits.tiny_worlds import pair_named
 from wayveil.lab.research_figures import ends_loss, hours_of
@@ -26,6 +26,7 @@ from wayveil.world.grid import Grid, Layout
 from wayveil.world.grid_moves import GridMoves
 
 GRID = Grid(Layout.of_counts("0,0,0.1,0.1", 6, 7))
+PLAN = audit_plan("dp-loc")
 
 
 def some_trips(count=900, seed=4):

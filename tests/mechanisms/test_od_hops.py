@@ -8,7 +8,6 @@ import pytest
 from wayveil.errors import ParameterError, RefusedError
 from wayveil.lab.audits.grey_box import grey_box
 from wayveil.lab.audits.plan_registry import audit_plan
-from wayveil.lab.audits.plans.od_hops import PLAN
 from wayveil.lab.research_figures import next_hop_figures
 from wayveil.mechanisms.od_hops import OdHops
 from wayveil.privacy.ledger import Policy, open_ledger
@@ -107,10 +106,11 @@ def test_plain_worlds_and_too_few_trips_are_refused(tmp_path, taxis):
 
 
 def test_the_grey_box_passes_it_and_catches_whole_hops():
-    pair = PLAN.pairs[3]
-    assert grey_box(PLAN.mechanism, pair.without, pair.within, pair.unit, PLAN.epsilon).ok
-    broken = audit_plan("od-hops").subject(pair.unit, "hops not spread")
+    plan = audit_plan("od-hops")
+    pair = plan.pairs[3]
+    assert grey_box(plan.mechanism, pair.without, pair.within, pair.unit, plan.epsilon).ok
+    broken = plan.subject(pair.unit, "hops not spread")
     found = grey_box(
-        broken.mechanism, pair.without, pair.within, pair.unit, PLAN.epsilon, counter=broken.counter
+        broken.mechanism, pair.without, pair.within, pair.unit, plan.epsilon, counter=broken.counter
     )
     assert not found.ok

@@ -148,7 +148,8 @@ def test_a_mechanism_without_a_plan_is_found(monkeypatch, outside):
     assert without_audit() == {"first-stops"}
     with pytest.raises(ParameterError, match="has no audit plan"):
         audit_plan("first-stops")
-    monkeypatch.setattr(outside, "plan", "wayveil.lab.audits.plans.markov")
+    monkeypatch.setattr(outside, "plan", "wayveil.errors")
+    monkeypatch.setattr("wayveil.errors.PLAN", audit_plan("markov"), raising=False)
     with pytest.raises(ParameterError, match="for 'markov', not for 'first-stops'"):
         audit_plan("first-stops")
 

@@ -20,7 +20,7 @@ from wayveil.run import make_release as release
 
 
 def test_every_mechanism_has_an_audit():
-    assert without_audit() == set(), "add a module with a PLAN to wayveil/risk/plans (see docs/audits.md)"
+    assert without_audit() == set(), "add a plan to wayveil/lab/audits/plans (see docs/audits.md)"
 
 
 def test_everything_that_measures_has_an_audit_listed_or_not():

@@ -3,13 +3,15 @@
 import pytest
 
 from wayveil.lab.audits.one_run import one_training
-from wayveil.lab.audits.plans.dp_loc import PLAN
+from wayveil.lab.audits.plan_registry import audit_plan
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.units import Trip
 
 
 def played(variant, seed=1):
-    return one_training(PLAN.subject(Trip(), variant), 800, SeededBits(seed), share=0.15, alpha=1e-4)
+    return one_training(
+        audit_plan("dp-loc").subject(Trip(), variant), 800, SeededBits(seed), share=0.15, alpha=1e-4
+    )
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -55,6 +55,8 @@ def _released() -> Iterator[tuple[Mechanism, Unit]]:
     units += [kind(max_trips=most) for kind in (Rider, RiderDay) for most in (1, 2, 4)]
     for mechanism in (TREE, TRAINED):
         yield from ((mechanism, unit) for unit in units)
+    # Where trips weigh, one more changes what all others of its rider count.
+    yield from ((TREE, replace(unit, bounding="weights")) for unit in units if isinstance(unit, Rider))
 
 
 def _neighbours() -> dict[str, list[tuple[Trips, Trips]]]:

@@ -7,6 +7,7 @@ of them looks at its gate first and refuses any that no audit listens to.
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -277,6 +278,33 @@ def parameter_from_data(name: str, look: Callable[[Counter], Any]) -> Callable[[
     return make
 
 
+def counting(method: str, change: Callable[..., Any], **more: Any) -> Callable[[Subject], Subject]:
+    """Let a subject count by a counter of which one method is changed: `change` gets the honest one, and its words."""
+
+    def changed(self: LocalCounter, *given: Any, **options: Any) -> Any:
+        return change(partial(getattr(LocalCounter, method), self), *given, **options)
+
+    return with_counter(type("BrokenCounter", (LocalCounter,), {method: changed}), **more)
+
+
+def only_seen(honest: Callable[..., SparseCounts], *given: Any, **options: Any) -> SparseCounts:
+    """Only cells that somebody is in have a place in the histogram."""
+    seen = honest(*given, **options)
+    return SparseCounts(max(len(seen.keys), 1), np.arange(len(seen.keys)), seen.counts)
+
+
+def whole_steps(
+    honest: Callable[..., SparseCounts], block: Any, whole: int, bins: Any = None
+) -> SparseCounts:
+    """Every step of a trip counts whole, so that a long trip counts many times."""
+    return honest(block, 4 * whole if block.spread else whole, bins)
+
+
+def as_kind(kind: type[Mechanism], **more: Any) -> Callable[[Subject], Subject]:
+    """Let a subject be a broken kind of its mechanism, with the same parameters."""
+    return lambda subject: replace(subject, mechanism=kind(**dict(subject.mechanism)), **more)  # type: ignore[call-overload]
+
+
 def with_gate(kind: type[Gate]) -> Callable[[Subject], Subject]:
     """Let a subject ask a broken gate."""
     return lambda subject: replace(subject, gate=kind)
@@ -290,6 +318,7 @@ def with_counter(count: Callable[[Trips], Counter], **more: Any) -> Callable[[Su
 HEAVY_RIDER = "a rider with twenty trips"
 UNSEEN_PATH = "a path nobody takes"
 LONG_TRIP = "a trip of forty visits"
+LONGEST, UNSEEN_STOP = "the longest trip", "a stop nobody visits"
 
 NO_NOISE = Mutation("no noise in any histogram", with_gate(_NoNoise), (BLOCKS, GAME))
 HALF_NOISE = Mutation("half the noise", with_gate(_HalfNoise), (LAW, CHORUS, BLOCKS))
@@ -315,9 +344,7 @@ TOTAL = Mutation(
     lambda subject: replace(subject, mechanism=_TotalInModel(subject.mechanism)),
     (GREY, GAME),
 )
-OBSERVED_WORLD = Mutation(
-    "universe from the data", with_counter(observed_world), (GREY, GAME), "a stop nobody visits"
-)
+OBSERVED_WORLD = Mutation("universe from the data", with_counter(observed_world), (GREY, GAME), UNSEEN_STOP)
 
 # Mistakes that can be made around any mechanism.
 EVERYWHERE = (
@@ -335,5 +362,7 @@ EVERYWHERE = (
 )
 # Those that need several questions,
 WITH_QUESTIONS = (WHOLE_PRICE, SAME_NOISE)
-# and those that need several with a threshold.
+# those that need several with a threshold,
 WITH_THRESHOLDS = (PEEKING, SAME_SURVIVORS)
+# and those of any mechanism that asks several questions about places.
+COMMON = (*EVERYWHERE, *WITH_QUESTIONS, OBSERVED_WORLD)

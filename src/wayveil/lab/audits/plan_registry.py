@@ -1,18 +1,19 @@
 """Which audits each mechanism must pass. A mechanism without a plan fails the tests.
 
-The plan of the mechanism `my-tree` is the `PLAN` in `wayveil.lab.audits.plans.my_tree`; that of a mechanism outside
-this package stands in the module of its class, or in the one that its `plan` names. Nothing else has to be told of it.
+The plans of our mechanisms are the `PLANS` of the modules in `wayveil.lab.audits.plans`; that of a mechanism outside
+this package is the `PLAN` in the module of its class, or in the one that its `plan` names. Nothing else has to be told
+of it.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from importlib import import_module
-from importlib.util import find_spec
-from types import ModuleType
+from pkgutil import iter_modules
 
 from wayveil.errors import ParameterError
-from wayveil.lab.audits import plans as plan_modules
+from wayveil.lab.audits import plans
 from wayveil.lab.audits.mutants import EVERYWHERE, WITH_QUESTIONS, Mutation
 from wayveil.lab.audits.recording import Subject
 from wayveil.lab.audits.tiny_worlds import CanaryPair, canary_pairs, plain_world, small_network
@@ -111,38 +112,39 @@ class AuditPlan:
 
 def audit_plans() -> dict[str, AuditPlan]:
     """Every plan by the name of its mechanism."""
-    return {name: audit_plan(name) for name in sorted(homes()) if _plan_module(name) is not None}
+    return {name: audit_plan(name) for name in sorted(set(homes()) - without_audit())}
 
 
 def audit_plan(name: str) -> AuditPlan:
-    """The plan of a mechanism, loaded alone; an error says which mechanisms there are."""
+    """The plan of a mechanism; an error says which mechanisms there are."""
     if name not in homes():
         known = ", ".join(sorted(homes()))
         raise ParameterError(f"no audit is known for a mechanism called {name!r}; choose one of {known}")
-    module = _plan_module(name)
-    if module is None:
+    plan = _find_plan(name)
+    if plan is None:
         raise ParameterError(
             f"the mechanism {name!r} has no audit plan: put a PLAN beside it (see docs/audits.md)"
         )
-    plan: AuditPlan = module.PLAN
     if plan.name != name:
-        raise ParameterError(
-            f"the audit plan in {module.__name__} is one for {plan.name!r}, not for {name!r}"
-        )
+        raise ParameterError(f"the audit plan of {name!r} is one for {plan.name!r}, not for {name!r}")
     return plan
 
 
 def without_audit() -> set[str]:
     """Mechanisms that nobody attacks yet. Must be empty."""
-    return {name for name in homes() if _plan_module(name) is None}
+    return {name for name in homes() if _find_plan(name) is None}
 
 
-def _plan_module(name: str) -> ModuleType | None:
-    """The module with the plan: `plans/<name>.py` for ours, the mechanism's own or the one that it names for others."""
+def _find_plan(name: str) -> AuditPlan | None:
+    """Look for the plan among ours; of a mechanism from outside, in its own module or in the one that it names."""
     home = homes()[name]
     if home.ours:
-        place = f"{plan_modules.__name__}.{name.replace('-', '_')}"
-        return None if find_spec(place) is None else import_module(place)
+        return _our_plans().get(name)
     kind = home.load()
-    module = import_module(kind.plan or kind.__module__)
-    return module if hasattr(module, "PLAN") else None
+    return getattr(import_module(kind.plan or kind.__module__), "PLAN", None)
+
+
+@cache
+def _our_plans() -> dict[str, AuditPlan]:
+    modules = [import_module(f"{plans.__name__}.{each.name}") for each in iter_modules(plans.__path__)]
+    return {plan.name: plan for module in modules for plan in module.PLANS}

@@ -1,7 +1,5 @@
 """How the private choice among mechanisms is attacked: beside the usual mistakes, those that a search invites."""
 
-from collections.abc import Callable
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -9,18 +7,16 @@ from pydantic import PrivateAttr
 
 from wayveil.counting.protocol import Counter
 from wayveil.lab.audits.mutants import (
-    EVERYWHERE,
+    COMMON,
     GREY,
     LAW,
-    OBSERVED_WORLD,
-    WITH_QUESTIONS,
     BrokenGate,
     Mutation,
+    as_kind,
     only_in_audits,
     with_gate,
 )
 from wayveil.lab.audits.plan_registry import AuditPlan
-from wayveil.lab.audits.recording import Subject
 from wayveil.mechanisms.markov import Markov
 from wayveil.mechanisms.mobitrie import MobiTrieSearch
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
@@ -28,7 +24,7 @@ from wayveil.mechanisms.private_choice import NothingFoundError, PrivateChoice
 from wayveil.privacy.budget import Budget, Spend
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.questions import SparseCounts
-from wayveil.privacy.repeat import Candidate, Score, Stopping, repeat_until
+from wayveil.privacy.repeat import repeat_until
 from wayveil.synthesis.model import Model
 from wayveil.world.marked_ngrams import MarkedNgrams
 
@@ -105,14 +101,8 @@ class _BestOfTheRejected(_Remembering):
 class _WholePriceForEach(BrokenGate):
     """Every draw gets all that the search costs."""
 
-    def search(
-        self,
-        label: str,
-        draw: Callable[[Gate], tuple[Candidate, Score]],
-        threshold: Score,
-        price: Fraction,
-        stopping: Stopping,
-    ) -> Candidate | None:
+    def search(self, *asked: Any) -> Any:
+        label, draw, threshold, price, stopping = asked
         self.budget.spend(Spend(label, price, 1, price, kind="search"))
         return repeat_until(lambda: draw(self.inner(Budget(price))), threshold, stopping, self.flip)
 
@@ -120,14 +110,8 @@ class _WholePriceForEach(BrokenGate):
 class _ThreeTries(BrokenGate):
     """Gives up after three draws, whatever a coin would say."""
 
-    def search(
-        self,
-        label: str,
-        draw: Callable[[Gate], tuple[Candidate, Score]],
-        threshold: Score,
-        price: Fraction,
-        stopping: Stopping,
-    ) -> Candidate | None:
+    def search(self, *asked: Any) -> Any:
+        label, draw, threshold, price, stopping = asked
         each = stopping.draw_price(price)
         self.budget.spend(Spend(label, price, 1, each, kind="search"))
         for _ in range(3):
@@ -144,49 +128,42 @@ class _WeakCoin(BrokenGate):
         return super().flip(probability / 2)
 
 
-def _as(kind: type[PrivateChoice]) -> Callable[[Subject], Subject]:
-    def make(subject: Subject) -> Subject:
-        if not isinstance(subject.mechanism, PrivateChoice):
-            raise TypeError("only a private choice can choose badly")
-        return replace(subject, mechanism=kind(**dict(subject.mechanism)))
-
-    return make
-
-
 TREE = NoisyPrefixTree(height=2, false_children=1.0)
 HALF, QUARTER = Fraction(1, 2), Fraction(1, 4)
 
-PLAN = AuditPlan(
-    PrivateChoice(candidates=(Markov(order=2), TREE), tolerance=8, score_share=HALF, gamma=Fraction(2, 5)),
-    also=(
-        PrivateChoice(candidates=(TREE,), tolerance=4, gamma=QUARTER),
-        # Searches inside a search, which may end with nothing.
+PLANS = (
+    AuditPlan(
         PrivateChoice(
-            candidates=(
-                Markov(),
-                MobiTrieSearch(most=2, quality=QUARTER, gamma=HALF, slack=0),
-                PrivateChoice(candidates=(TREE,), tolerance=4, gamma=HALF),
-            ),
-            tolerance=8,
-            gamma=HALF,
+            candidates=(Markov(order=2), TREE), tolerance=8, score_share=HALF, gamma=Fraction(2, 5)
         ),
+        also=(
+            PrivateChoice(candidates=(TREE,), tolerance=4, gamma=QUARTER),
+            # Searches inside a search, which may end with nothing.
+            PrivateChoice(
+                candidates=(
+                    Markov(),
+                    MobiTrieSearch(most=2, quality=QUARTER, gamma=HALF, slack=0),
+                    PrivateChoice(candidates=(TREE,), tolerance=4, gamma=HALF),
+                ),
+                tolerance=8,
+                gamma=HALF,
+            ),
+        ),
+        epsilon=Fraction(4),
+        whole=Fraction(3),
+        mutations=(
+            *COMMON,
+            Mutation("score without noise", as_kind(_SilentScore), (GREY,)),
+            Mutation("candidate after a look at the trips", as_kind(_Favourite), (GREY,)),
+            Mutation("tolerance from the data", as_kind(_ToleranceFromData), (GREY,)),
+            Mutation("draws that know of each other", as_kind(_InTurn), (GREY,)),
+            Mutation("number of draws released", as_kind(_DrawsReleased), (GREY,)),
+            Mutation("best of the rejected draws released", as_kind(_BestOfTheRejected), (GREY,)),
+            Mutation("whole price for every draw", with_gate(_WholePriceForEach), (GREY,)),
+            Mutation("three tries and no coin", with_gate(_ThreeTries), (GREY,)),
+            Mutation("coins that fall too seldom", with_gate(_WeakCoin), (LAW,)),
+        ),
+        busy=6,
+        town=False,
     ),
-    epsilon=Fraction(4),
-    whole=Fraction(3),
-    mutations=(
-        *EVERYWHERE,
-        *WITH_QUESTIONS,
-        OBSERVED_WORLD,
-        Mutation("score without noise", _as(_SilentScore), (GREY,)),
-        Mutation("candidate after a look at the trips", _as(_Favourite), (GREY,)),
-        Mutation("tolerance from the data", _as(_ToleranceFromData), (GREY,)),
-        Mutation("draws that know of each other", _as(_InTurn), (GREY,)),
-        Mutation("number of draws released", _as(_DrawsReleased), (GREY,)),
-        Mutation("best of the rejected draws released", _as(_BestOfTheRejected), (GREY,)),
-        Mutation("whole price for every draw", with_gate(_WholePriceForEach), (GREY,)),
-        Mutation("three tries and no coin", with_gate(_ThreeTries), (GREY,)),
-        Mutation("coins that fall too seldom", with_gate(_WeakCoin), (LAW,)),
-    ),
-    busy=6,
-    town=False,
 )

@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,21 +15,25 @@ from wayveil.counting.protocol import Counter
 from wayveil.lab.audits.followers import trusting_raw_counts, with_made_up_prior
 from wayveil.lab.audits.mutants import (
     BLOCKS,
+    COMMON,
     DRAWN_AGAIN,
-    EVERYWHERE,
     GAME,
     GREY,
     LAW,
     LONG_TRIP,
-    OBSERVED_WORLD,
-    WITH_QUESTIONS,
+    LONGEST,
+    UNSEEN_STOP,
     Mutation,
+    counting,
     only_in_audits,
+    only_seen,
     parameter_from_data,
+    whole_steps,
     with_counter,
     with_gate,
 )
 from wayveil.lab.audits.plan_registry import AuditPlan
+from wayveil.lab.audits.recording import Subject
 from wayveil.lab.audits.tiny_worlds import plain_world, small_grid, small_network
 from wayveil.mechanisms.weave import Weave
 from wayveil.mechanisms.weave.measurements import Measurements
@@ -40,14 +46,7 @@ from wayveil.privacy.questions import Question, SparseCounts
 from wayveil.synthesis.model import Model
 from wayveil.world.timebins import TimeBins
 from wayveil.world.walk_blocks import Block
-
-
-class _WholeMoves(LocalCounter):
-    """Every move counts whole, so that a long trip counts many times."""
-
-    def block(self, block: Block, whole: int, bins: TimeBins | None = None) -> SparseCounts:
-        heavier = 4 if block.spread else 1
-        return super().block(block, heavier * whole, bins)
+from wayveil.world.world import World
 
 
 class _StopsAtTwelve(LocalCounter):
@@ -65,11 +64,9 @@ class _StopsAtTwelve(LocalCounter):
         return SparseCounts.dense(table)
 
 
-class _RootWeights(LocalCounter):
+def _root_weights(honest: Any, block: Block, *given: Any) -> SparseCounts:
     """Moves weigh what zCDP allows, under pure epsilon."""
-
-    def block(self, block: Block, whole: int, bins: TimeBins | None = None) -> SparseCounts:
-        return super().block(replace(block, euclidean=block.spread), whole, bins)
+    return honest(replace(block, euclidean=block.spread), *given)
 
 
 class _RepeatsForgotten(LocalCounter):
@@ -84,14 +81,6 @@ class _RepeatsForgotten(LocalCounter):
         weight = np.repeat((whole / np.sqrt(np.maximum(parts, 1))).astype(np.int64), parts)
         np.add.at(table, cells[cells >= 0], weight[cells >= 0])
         return SparseCounts.dense(table)
-
-
-class _ObservedCells(LocalCounter):
-    """Only cells that somebody is in have a place in the histogram."""
-
-    def block(self, block: Block, whole: int, bins: TimeBins | None = None) -> SparseCounts:
-        seen = super().block(block, whole, bins)
-        return SparseCounts(max(len(seen.keys), 1), np.arange(len(seen.keys)), seen.counts)
 
 
 class _TreeGate(Gate):
@@ -153,52 +142,81 @@ def _distrust(model: Model, trips: float) -> Model:
     return replace(model, earlier=tuple(weeks))
 
 
+class _InDistricts(Weave):
+    """Weave with named districts, every so many places in turn, and no file that says so."""
+
+    by: int = 2
+
+    def _read_districts(self, world: World) -> Ints:
+        return np.arange(world.size) % self.by
+
+    def public_files(self) -> dict[str, Path]:
+        return {}
+
+
+def _districts_by_trips(subject: Subject) -> Subject:
+    """As many districts as the exact number of trips allows."""
+    look = parameter_from_data("by", lambda counter: 2 + int(counter.trips().counts.sum()) % 2)
+    return look(replace(subject, mechanism=NEEDS))
+
+
 # Trips are made of private measurements only, so that a sketch of them is enough here.
 SKETCH = Generation(least=200, most=400, early=200, sweeps=1, rounds=1, iterations=5)
 
-PLAN = AuditPlan(
-    # Every question is asked, however little it would tell in so small a world.
-    Weave(
-        weakest=0,
-        faint=0,
-        faint_crossings=0,
-        fewest_inside=0,
-        full_cells=0.1,
-        moves_from=0,
-        shares=Shares(on_grid=GridShares(clear_crossings=200)),
-        generation=SKETCH,
-    ),
-    also=(
-        Weave(weakest=0, triples_from=0, generation=SKETCH),
-        Weave(weakest=0, period="week", generation=SKETCH),
-        with_made_up_prior(Weave)(weakest=0, faint=0, fewest_inside=0, moves_from=0, generation=SKETCH),
-    ),
-    # About one unit of epsilon for each of its blocks; so much cannot be shown of a whole release, nor be refuted.
-    epsilon=Fraction(12),
-    whole=Fraction(2),
-    worlds=(plain_world, small_grid, small_network),
-    currencies=("epsilon", "rho"),
-    # Repeats edges, which the L2 norm has to notice: random trips on a tiny world often do not.
-    canaries=(("the same way again", (0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5, 0)),),
-    busy_in_town=12,
-    largest=1_500,
-    mutations=(
-        *EVERYWHERE,
-        DRAWN_AGAIN,
-        *WITH_QUESTIONS,
-        OBSERVED_WORLD,
-        Mutation("moves not normalised", with_counter(_WholeMoves), (GREY, BLOCKS), "the longest trip"),
-        Mutation("normalisation stops at 12 moves", with_counter(_StopsAtTwelve), (GREY, BLOCKS), LONG_TRIP),
-        Mutation(
-            "root weights under pure epsilon", with_counter(_RootWeights), (GREY, BLOCKS), "the longest trip"
+# What a plan with needs makes of the shares, districts among them.
+NEEDS = _InDistricts(weakest=0, faint=0, districts="in turn", generation=SKETCH).serving(
+    {need: Fraction(1, 5) for need in ("boardings", "hours", "districts")}
+)
+
+PLANS = (
+    AuditPlan(
+        # Every question is asked, however little it would tell in so small a world.
+        Weave(
+            weakest=0,
+            faint=0,
+            faint_crossings=0,
+            fewest_inside=0,
+            full_cells=0.1,
+            moves_from=0,
+            shares=Shares(on_grid=GridShares(clear_crossings=200)),
+            generation=SKETCH,
         ),
-        Mutation("moves not normalised in rho", with_counter(_WholeMoves, currency="rho"), (GREY,)),
-        Mutation("repeated moves forgotten in rho", with_counter(_RepeatsForgotten, currency="rho"), (GREY,)),
-        Mutation("cells from the data", with_counter(_ObservedCells), (GREY, GAME), "a stop nobody visits"),
-        trusting_raw_counts(Weave, _distrust),
-        Mutation("resolution from the data", parameter_from_data("full_cells", _full_cells), (GREY,)),
-        Mutation("half the noise in the partition", with_gate(_HalfTreeNoise), (LAW,)),
-        Mutation("no decay in the partition", with_gate(_NoDecay), (LAW,)),
-        Mutation("empty nodes never split", with_gate(_EmptyNodesSilent), (LAW,)),
+        also=(
+            Weave(weakest=0, triples_from=0, generation=SKETCH),
+            Weave(weakest=0, period="week", generation=SKETCH),
+            NEEDS,
+            with_made_up_prior(Weave)(weakest=0, faint=0, fewest_inside=0, moves_from=0, generation=SKETCH),
+        ),
+        # About one unit of epsilon for each of its blocks; so much cannot be shown of a whole release, nor be refuted.
+        epsilon=Fraction(12),
+        whole=Fraction(2),
+        worlds=(plain_world, small_grid, small_network),
+        currencies=("epsilon", "rho"),
+        # Repeats edges, which the L2 norm has to notice: random trips on a tiny world often do not.
+        canaries=(("the same way again", (0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5, 0)),),
+        busy_in_town=12,
+        largest=1_500,
+        mutations=(
+            *COMMON,
+            DRAWN_AGAIN,
+            Mutation("moves not normalised", counting("block", whole_steps), (GREY, BLOCKS), LONGEST),
+            Mutation(
+                "normalisation stops at 12 moves", with_counter(_StopsAtTwelve), (GREY, BLOCKS), LONG_TRIP
+            ),
+            Mutation(
+                "root weights under pure epsilon", counting("block", _root_weights), (GREY, BLOCKS), LONGEST
+            ),
+            Mutation("moves not normalised in rho", counting("block", whole_steps, currency="rho"), (GREY,)),
+            Mutation(
+                "repeated moves forgotten in rho", with_counter(_RepeatsForgotten, currency="rho"), (GREY,)
+            ),
+            Mutation("cells from the data", counting("block", only_seen), (GREY, GAME), UNSEEN_STOP),
+            trusting_raw_counts(Weave, _distrust),
+            Mutation("resolution from the data", parameter_from_data("full_cells", _full_cells), (GREY,)),
+            Mutation("districts from the data", _districts_by_trips, (GREY,)),
+            Mutation("half the noise in the partition", with_gate(_HalfTreeNoise), (LAW,)),
+            Mutation("no decay in the partition", with_gate(_NoDecay), (LAW,)),
+            Mutation("empty nodes never split", with_gate(_EmptyNodesSilent), (LAW,)),
+        ),
     ),
 )
