@@ -447,6 +447,28 @@ READERS = [
     ),
 ]
 
+SOURCES = [
+    *_of(
+        "sources/bad_rows.py",
+        "sources/test_bad_rows.py",
+        ("elif of_trips and RULES[kind].per_trip", "elif RULES[kind].per_trip"),
+        ("pl.concat_str([trip, rider, rider.str.len_chars()]", "pl.concat_str([trip, rider]"),
+        ('own = [name for name in ("trip_id", "rider_id")', 'own = [name for name in ("trip_id",)'),
+    ),
+    *_of(
+        "sources/opening.py",
+        "sources/test_bad_rows.py",
+        ("if given and self.parts[0].uneven is not None:", "if False:"),
+        ("elif self.uneven:", "elif False:"),
+    ),
+    *_of(
+        "trips/tables.py",
+        "sources/test_bad_rows.py",
+        ('if "duplicate" in rules and "seq" not in source.columns:', "if False:"),
+        ("return history.then(PER_TRIP) if changes_trips(rules) else history", "return history"),
+    ),
+]
+
 WEIGHTS = [
     *_of(
         "privacy/weights.py",
@@ -472,7 +494,7 @@ WEIGHTS = [
     ),
 ]
 
-MUTANTS = [*NOISE, *UNITS, *WEIGHTS, *LEDGER, *COUNTS, *READERS]
+MUTANTS = [*NOISE, *UNITS, *WEIGHTS, *LEDGER, *COUNTS, *READERS, *SOURCES]
 # Mutants that no test can notice, and why: they change nothing that is promised.
 EXPLAINED: dict[tuple[str, str], str] = {
     ("privacy/zcdp.py", "_UP.create_decimal(rho * (1 + _MARGIN))"): "rho moves by one part in 10^15",

@@ -14,11 +14,12 @@ import polars as pl
 from wayveil.counting import file_pieces, spark_tables
 from wayveil.counting.spark_session import SparkError, check_address
 from wayveil.lab.audits.door import Door, FilePair, nothing_broken
-from wayveil.lab.audits.door_files import PairWriter, every_unit
-from wayveil.lab.audits.door_rows import (
+from wayveil.lab.audits.door_files import (
+    PairWriter,
     bad_tap_on_a_bus,
     card_more,
     drive_between_two,
+    every_unit,
     leg_more,
     pair_more,
     point_too_fast,

@@ -11,8 +11,7 @@ from wayveil.arrays import Ints
 from wayveil.counting import tally
 from wayveil.counting.protocol import Counter
 from wayveil.lab.audits.door import FilePair, nothing_broken
-from wayveil.lab.audits.door_files import PairWriter
-from wayveil.lab.audits.door_rows import card_more, rider_with_blanks
+from wayveil.lab.audits.door_files import PairWriter, card_more, rider_with_blanks
 from wayveil.lab.audits.door_variants import VISITS, DoorVariant
 from wayveil.mechanisms import all_rows
 from wayveil.privacy import units

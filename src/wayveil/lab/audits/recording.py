@@ -30,7 +30,6 @@ from wayveil.privacy.budget import Budget, Spend
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.privtree import Leaves
 from wayveil.privacy.questions import NoisyCounts, Question, SparseCounts
-from wayveil.privacy.repeat import Candidate, Score, Stopping
 from wayveil.privacy.units import Unit
 from wayveil.trips.trips import Trips
 
@@ -108,18 +107,12 @@ class AuditGate(Gate):
     def inner(self, budget: Budget) -> Gate:
         return type(self)(self.unit, budget, self.noise_bits, self.bits, self.transcript, self.scope)
 
-    def search(
-        self,
-        label: str,
-        draw: Callable[[Gate], tuple[Candidate, Score]],
-        threshold: Score,
-        price: Fraction,
-        stopping: Stopping,
-    ) -> Candidate | None:
+    def search(self, *asked: Any) -> Any:
+        label, draw, threshold, price, stopping = asked
         search = Search(self.scope, label, threshold, price, stopping)
         self.note_search(search)
 
-        def heard(inner: Gate) -> tuple[Candidate, Score]:
+        def heard(inner: Gate) -> Any:
             noted = Draw(cast("AuditGate", inner).scope, len(self.transcript.coins))
             search.draws.append(noted)
             noted.outcome = outcome = draw(inner)
@@ -230,20 +223,14 @@ class ReplayGate(AuditGate):
         self.note_coin(probability, coin.heads)
         return coin.heads
 
-    def search(
-        self,
-        label: str,
-        draw: Callable[[Gate], tuple[Candidate, Score]],
-        threshold: Score,
-        price: Fraction,
-        stopping: Stopping,
-    ) -> Candidate | None:
+    def search(self, *asked: Any) -> Any:
+        label, _, threshold, price, stopping = asked
         position = len(self.transcript.searches)
         if position < len(self.recorded.searches) and self.recorded.searches[position].given_up:
             self.note_search(Search(self.scope, label, threshold, price, stopping, nothing=True))
             self.budget.spend(Spend(label, price, 1, stopping.draw_price(price), kind="search"))
             return None
-        return super().search(label, draw, threshold, price, stopping)
+        return super().search(*asked)
 
     def note_search(self, search: Search) -> None:
         position = len(self.transcript.searches)

@@ -169,18 +169,8 @@ def _row(
     pair: str = "",
     reach: float | None = None,
 ) -> AuditRow:
-    return AuditRow(
-        job.mechanism,
-        job.audit,
-        job.variant,
-        pair,
-        float(claimed),
-        measure,
-        figure,
-        raised,
-        detail,
-        reach=reach,
-    )
+    what = (job.mechanism, job.audit, job.variant, pair)
+    return AuditRow(*what, float(claimed), measure, figure, raised, detail, reach=reach)
 
 
 def _audited(plan: AuditPlan, job: Job, effort: Effort, bits: Bits) -> AuditRow:
