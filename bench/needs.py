@@ -1,30 +1,49 @@
 """Answers of a release beside the plain Laplace histogram of the same question, as a ratio of their errors.
 
-    python -m bench.needs                      one seed, small: boardings with their need and with the default set
-    python -m bench.needs hours districts ...  other questions, each with its own need
+    python -m bench.needs                        boardings: as their own need, and in the default set
+    python -m bench.needs hours districts taps   other questions, each as its own need
+    python -m bench.needs --seeds 3 boardings    several seeds
 
 Cities are feeds at hand (an invented one where they are missing) with a demand of their own: busy stops follow a power
-law that knows nothing of the timetable, riders make 1 to 30 trips, most of them between two places. The plain
-histogram spends all of epsilon on the one question, counts as many trips of a rider as its best bound says (chosen with
-the answer in view), and is scaled back with the true share that the bound kept. Errors are sums of absolute errors.
+law that knows nothing of the timetable, riders make 1 to 30 trips, most of them between two places. Releases are
+planned as `wayveil plan` does that is told how many rides and riders there are: all trips of a rider count by weights.
+The plain histogram spends all of epsilon on the one question, counts as many trips of a rider as its best bound says
+(chosen with the answer in view), and is scaled back with the true share that the bound kept, which nobody knows.
+
+Errors are sums of absolute errors (L1) and the median relative error of the 50 largest cells. `as shown` compares what
+is answered, whose number of all trips was bought; `scaled` after it was brought to the true total, as the plain
+histogram is.
 """
 
-import sys
+import argparse
 import tempfile
+from collections.abc import Mapping
+from datetime import date, timedelta
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 
 from bench.worlds import DATA
-from wayveil.mechanisms.weave import Weave
+from wayveil.mechanisms.mechanism import DEFAULT_PARTS, Mechanism
+from wayveil.mechanisms.tap_counts import TapCounts
+from wayveil.mechanisms.tap_margins import TapMargins
+from wayveil.plan.need_cells import route_of_each
+from wayveil.plan.needs import Need, parts_of
+from wayveil.plan.ordering import size_of_world
+from wayveil.plan.outlook import Forecast
+from wayveil.privacy.ledger.data_time import Days
 from wayveil.privacy.units import Rider
 from wayveil.releases.order import default_mechanism
 from wayveil.run import make_release
 from wayveil.simulate.city import draw_departures
+from wayveil.simulate.crowd import Crowd
 from wayveil.simulate.feed import write_city
 from wayveil.simulate.riders import reachable_stops
+from wayveil.synthesis.estimates import Visits
+from wayveil.taps.taps import Taps
 from wayveil.trips.history import MADE_UP
 from wayveil.trips.trips import Trips
 from wayveil.world.geo import project
@@ -41,7 +60,8 @@ RIDES = {"cairns": 15_000, "victoria": 30_000, "invented": 15_000}
 BOUNDS = (1, 2, 3, 4, 6, 8, 12, 20, 30)
 EPSILONS = (0.5, 1.0, 2.0)
 DISTRICTS = 16
-BOUND = 4
+TAPS = {"tap-boardings": ("stop",), "tap-hours": ("hour",), "route-hours": ("route", "hour")}
+DAY = 20_000  # of the taps, since 1970
 
 
 @cache
@@ -91,97 +111,157 @@ def districts_of(place: Network) -> np.ndarray:
     return column * 4 + row
 
 
+def needs_of(question: str, folder: str) -> list[Need]:
+    """The need of one question alone; none for the default set."""
+    if question == "default":
+        return []
+    if question == "districts":
+        return [Need(question="districts", top=50, districts=f"{folder}/districts.csv")]
+    return [Need(question=question.removeprefix("tap-"), top=None if "hours" in question else 50)]
+
+
 def cells_of(question: str, trips: Trips) -> tuple[np.ndarray, int]:
     """The cell of each trip, and how many cells there are."""
     first, last = trips.offsets[:-1], trips.offsets[1:] - 1
     hour = trips.time[first] // 3600 % 24
-    if question == "boardings":
+    if question in ("boardings", "default", "tap-boardings"):
         return trips.location[first], trips.world.size
-    if question == "hours":
+    if question in ("hours", "tap-hours"):
         return hour, 24
+    if question == "route-hours":
+        route, routes = route_of_each(trips)  # the last one stands for none
+        return np.where(route < routes - 1, route * 24 + hour, -1), (routes - 1) * 24
     if question == "districts":
         of = districts_of(trips.world)
         return of[trips.location[first]] * DISTRICTS + of[trips.location[last]], DISTRICTS**2
     raise SystemExit(f"unknown question {question!r}")
 
 
-def count(question: str, trips: Trips, weight: np.ndarray | None = None) -> np.ndarray:
-    """Trips in every cell."""
-    cell, size = cells_of(question, trips)
-    return np.bincount(cell, weight, size).astype(float)
-
-
-def keep_random(trips: Trips, bound: int, rng: np.random.Generator) -> np.ndarray:
+def keep_random(rider: np.ndarray, bound: int, rng: np.random.Generator) -> np.ndarray:
     """At most so many trips of each rider, drawn at random."""
-    order = np.lexsort((rng.random(len(trips)), trips.rider))
-    ordered = trips.rider[order]
-    first = np.searchsorted(ordered, ordered)
-    return np.sort(order[np.arange(len(order)) - first < bound])
+    order = np.lexsort((rng.random(len(rider)), rider))
+    ordered = rider[order]
+    return order[np.arange(len(order)) - np.searchsorted(ordered, ordered) < bound]
 
 
-def off(answer: np.ndarray, truth: np.ndarray) -> tuple[float, float]:
+def off(answer: np.ndarray, truth: np.ndarray) -> np.ndarray:
     """Sum of absolute errors as a share of all trips, and median relative error of the 50 largest cells."""
-    top = np.argsort(-truth)[:50]
-    return (
-        float(np.abs(answer - truth).sum() / truth.sum()),
-        float(np.median(np.abs(answer - truth)[top] / np.maximum(truth[top], 1))),
-    )
+    error, top = np.abs(answer - truth), np.argsort(-truth)[:50]
+    return np.array([error.sum() / truth.sum(), np.median(error[top] / np.maximum(truth[top], 1))])
 
 
-def plain(question: str, trips: Trips, epsilon: float, seed: int) -> tuple[float, float]:
+def plain(question: str, trips: Trips, epsilon: float, seed: int) -> np.ndarray:
     """The errors of the best plain histogram: each figure at its own best bound."""
-    rng, truth = np.random.default_rng(seed), count(question, trips)
-    found = []
+    rng, (cell, size) = np.random.default_rng(seed), cells_of(question, trips)
+    truth, found = np.bincount(cell[cell >= 0], minlength=size), []
     for bound in BOUNDS:
         tries = []
         for _ in range(5):
-            kept = trips.take(keep_random(trips, bound, rng))
-            noisy = count(question, kept) + rng.laplace(0, bound / epsilon, len(truth))
+            kept = keep_random(trips.rider, bound, rng)
+            kept_cell = cell[kept]
+            noisy = np.bincount(kept_cell[kept_cell >= 0], minlength=size) + rng.laplace(
+                0, bound / epsilon, size
+            )
             tries.append(off(np.maximum(noisy, 0) * len(trips) / len(kept), truth))
         found.append(np.mean(tries, axis=0))
-    return tuple(np.min(found, axis=0))
+    return np.min(found, axis=0)
 
 
-def answer(
-    question: str, trips: Trips, epsilon: float, parts: dict | None, bound: int, seed: int
-) -> np.ndarray:
-    """What the release answers, scaled back likewise where a bound dropped trips."""
-    mechanism = default_mechanism(trips.world) if parts is None else Weave().serving(parts)
-    made = make_release(trips, mechanism, epsilon=str(epsilon), unit=Rider(max_trips=bound))
-    kept = len(keep_random(trips, bound, np.random.default_rng(seed)))
-    if question == "boardings":
-        table = made.ask("boardings", anyway=True).table
-        shown = np.zeros(trips.world.size)
-        shown[trips.world.index_of(table["stop_id"].to_list())] = table["answer"].to_numpy()
-    else:
-        shown = count(question, made.trips)
-    return shown * len(trips) / kept
+def mechanism_of(question: str, place: Network, parts: Mapping[str, Fraction], folder: str) -> Mechanism:
+    """The mechanism that a plan takes for a question."""
+    if question == "route-hours":
+        return TapMargins(max_visits=1, days=1).serving(parts)
+    if question in TAPS:
+        return TapCounts(max_visits=1).serving(parts)
+    return default_mechanism(place, parts, f"{folder}/districts.csv" if question == "districts" else None)
 
 
-# The part of the budget of a question that is the only need.
-ALONE = Fraction(82, 100)
+@cache
+def crowd_of(name: str, rides: int, riders: int) -> Crowd:
+    """The riders that a plan simulates, told how many there are."""
+    return Crowd.simulate(network(name), rides, riders)
+
+
+def answer(question: str, name: str, trips: Trips, epsilon: float, folder: str) -> tuple[np.ndarray, int]:
+    """What a release answers in each cell, and the bound that was planned."""
+    place, needs = trips.world, needs_of(question, folder)
+    parts = parts_of(needs, size_of_world(place)) if needs else DEFAULT_PARTS
+    mechanism = mechanism_of(question, place, parts, folder)
+    crowd = crowd_of(name, len(trips), len(np.unique(trips.rider)))
+    of_file = {f"{folder}/districts.csv": districts_of(place)}
+    told = Forecast(place, crowd, mechanism, Rider(max_trips=2, bounding="weights"), districts=of_file)
+    told = told.with_best_bound(needs or [Need(question="boardings", top=50)], epsilon)
+    given = {"epsilon": str(epsilon), "unit": told.unit}
+    if question in TAPS:
+        return answer_taps(question, trips, parts, given), told.bound
+    made = make_release(trips, mechanism, rows="calls", **given)
+    if question == "hours":
+        return made.ask("hours", anyway=True).table["answer"].to_numpy().astype(float), told.bound
+    if question == "districts":
+        table = made.ask(
+            "districts", districts=f"{folder}/districts.csv", top=DISTRICTS**2, anyway=True
+        ).table
+        cell = table["from"].cast(int).to_numpy() * DISTRICTS + table["to"].cast(int).to_numpy()
+        return np.bincount(cell, table["answer"].to_numpy(), DISTRICTS**2), told.bound
+    table = made.ask("boardings", anyway=True).table
+    shown = np.zeros(place.size)
+    shown[place.index_of(table["stop_id"].to_list())] = table["answer"].to_numpy()
+    return shown, told.bound
+
+
+def answer_taps(question: str, trips: Trips, parts: Mapping[str, Fraction], given: dict) -> np.ndarray:
+    """The same boardings as taps, answered from their noisy counts."""
+    first = trips.offsets[:-1]
+    route, routes = route_of_each(trips)
+    taps = Taps(
+        trips.location[first],
+        trips.time[first] % 86_400 + DAY * 86_400,
+        trips.world,
+        route=np.where(route < routes - 1, route, -1).astype(np.int32),
+        card=trips.rider,
+        history=MADE_UP,
+    )
+    way = {"way": "counts"}
+    if question == "route-hours":
+        way = {
+            "way": "counts-first",
+            "days": Days(date(1970, 1, 1) + timedelta(DAY), date(1970, 1, 1) + timedelta(DAY)),
+        }
+    made = make_release(taps, parts=parts, **way, **given)
+    return np.maximum(made.estimate(Visits(TAPS[question])).values, 0.0)
 
 
 def run(questions: list[str] | None = None, seeds: int = 1) -> list[dict]:
     """Errors of releases as multiples of those of the best plain histogram, per city and epsilon."""
     rows = []
-    for question in questions or ["boardings"]:
-        own = {"total": Fraction(3, 100), "hours": Fraction(4, 100)} | {question: ALONE}
-        for name, epsilon in ((name, epsilon) for name in FEEDS for epsilon in EPSILONS):
-            found: dict[str, list] = {"own": [], "default": []}
-            for seed in range(1, seeds + 1):
-                trips = simulate(network(name), RIDES[name], seed)
-                best, truth = np.array(plain(question, trips, epsilon, seed)), count(question, trips)
-                for needs, parts in (("own", own), ("default", None)):
-                    shown = answer(question, trips, epsilon, parts, BOUND, seed)
-                    found[needs].append(np.array(off(shown, truth)) / best)
-            row = {"question": question, "city": name, "epsilon": epsilon}
-            for needs, ratios in found.items():
-                row[f"L1, {needs}"], row[f"top 50, {needs}"] = (float(x) for x in np.mean(ratios, axis=0))
-            rows.append(row)
-            print(row, flush=True)
+    asked = questions or ["boardings", "default"]
+    asked = [each for name in asked for each in (TAPS if name == "taps" else (name,))]
+    for question, name, epsilon in ((q, name, each) for q in asked for name in FEEDS for each in EPSILONS):
+        found = []
+        for seed in range(1, seeds + 1):
+            trips = simulate(network(name), RIDES[name], seed)
+            best, (cell, size) = plain(question, trips, epsilon, seed), cells_of(question, trips)
+            truth = np.bincount(cell[cell >= 0], minlength=size)
+            with tempfile.TemporaryDirectory() as folder:
+                district = districts_of(trips.world).astype(str)
+                pl.DataFrame({"stop_id": trips.world.ids, "district": district}).write_csv(
+                    f"{folder}/districts.csv"
+                )
+                shown, bound = answer(question, name, trips, epsilon, folder)
+            scaled = shown * truth.sum() / max(shown.sum(), 1)
+            found.append(np.concatenate([off(shown, truth) / best, off(scaled, truth) / best]))
+        figures = ("L1, as shown", "top 50, as shown", "L1, scaled", "top 50, scaled")
+        row = {"question": question, "city": name, "epsilon": epsilon, "bound": bound}
+        rows.append(row | dict(zip(figures, np.mean(found, axis=0).round(2).tolist(), strict=True)))
+        print(rows[-1], flush=True)
     return rows
 
 
 if __name__ == "__main__":
-    run(sys.argv[1:])
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("questions", nargs="*")
+    parser.add_argument("--seeds", type=int, default=1)
+    said = parser.parse_args()
+    run(said.questions, said.seeds)

@@ -47,7 +47,6 @@ FILES = {
     "row without time": (rows(TIMED, f"1,{A},08:00:00", f"1,{B},"), "event_time"),
     "back in time": (rows(TIMED, f"1,{A},08:00:00", f"1,{B},07:00:00"), "earlier"),
     "a trip of two riders": (rows("trip_id,stop_id,rider_id", f"1,{A},x", f"1,{B},y"), "more than one rider"),
-    "riders with several trips": (rows("trip_id,stop_id,rider_id", f"1,{A},x", f"2,{B},x"), "--max-trips"),
     "some without rider": (rows("trip_id,stop_id,rider_id", f"1,{A},x", f"2,{B},"), "rider"),
     "riders under another name": (rows("trip_id,stop_id,RIDER", f"1,{A},x"), "--map rider_id=RIDER"),
     "legs that nobody named": (
@@ -267,13 +266,17 @@ def test_what_check_recommends_leads_to_a_release_that_answers(wayveil, tmp_path
         assert wayveil(*words)[::2] == (0, "")
 
 
-def test_check_shows_what_each_bound_keeps_and_costs(wayveil, tmp_path):
+def test_check_shows_what_each_bound_would_give_and_says_none(wayveil, tmp_path):
     table = visits_table("calls").with_columns(pl.lit(1).alias("rider_id"))
     table.write_csv(tmp_path / "trips.csv")
     told = json.loads(wayveil("check", "trips.csv", "--world", "ring.npz", "--json")[1])
-    assert [row["trips"] for row in told["bounds"]][:3] == [1, 2, 3]
-    assert told["bounds"][1]["noise"] == pytest.approx(2 * told["bounds"][0]["noise"])
-    assert "--tuned-on-data" in told["command"]
+    first, second, third = told["bounds"][:3]
+    assert [row["most"] for row in (first, second, third)] == [1, 2, 3]
+    # All trips are of one rider: twice the weight takes twice the noise, and both stand for the same trips.
+    assert second["weight"] == pytest.approx(2 * first["weight"])
+    assert second["noise"] == pytest.approx(first["noise"])
+    assert "--max-trips" not in told["command"]
+    assert "--tuned-on-data" not in told["command"]
 
 
 def test_check_says_when_rows_have_no_order_and_why_moves_do_not_fit(wayveil, tmp_path):

@@ -132,9 +132,10 @@ def test_a_policy_that_would_not_allow_the_run_is_not_written(wayveil, tmp_path)
 def test_the_datasheet_of_points_calls_them_positions(wayveil, tmp_path):
     points_table().write_csv(tmp_path / "points.csv")
     common = ["release", "points.csv", "-w", BOX, "-m", "markov", "-e", 4, "--ledger", "none", "-q"]
-    code, _, err = wayveil(*common, "-o", "made")
-    assert code == 2
-    assert "--max-trips" in err, "points with riders ask for a bound as trips do"
+    code, _, err = wayveil(*common, "-o", "all")
+    assert code == 0, err
+    sheet = json.loads((tmp_path / "all" / "datasheet.json").read_text())
+    assert sheet["guarantee"]["bounds"]["bounding"] == "weights", "points with riders need no bound"
     code, _, err = wayveil(*common, "-o", "made", "--max-trips", 2)
     assert code == 0, err
     sheet = json.loads((tmp_path / "made" / "datasheet.json").read_text())
@@ -144,11 +145,18 @@ def test_the_datasheet_of_points_calls_them_positions(wayveil, tmp_path):
     assert (code, "--rows points" in json.loads(out)["command"]) == (0, True)
 
 
-def test_taps_with_cards_ask_for_a_bound(wayveil, tmp_path):
+def test_taps_with_cards_need_no_bound(wayveil, tmp_path):
     words = ["release", taps_file(tmp_path), "-w", "stops.csv", "--way", "cards", "-e", 1, "-o", "made", "-q"]
     code, _, err = wayveil(*words, "--ledger", "none")
-    assert code == 2
-    assert "--max-trips" in err
+    assert code == 0, err
+    sheet = json.loads((tmp_path / "made" / "datasheet.json").read_text())
+    assert sheet["guarantee"]["bounds"] == {
+        "max_trips": 2,
+        "without_id": "refuse",
+        "bounding": "weights",
+        "most_rows": 32,
+    }
+    assert sheet["size"]["rows"] >= sheet["size"]["weights"]
 
 
 def test_the_ledger_in_reach_is_named(wayveil, tmp_path):

@@ -28,7 +28,7 @@ TRIPS = simulate_city(CITY, 2000, seed=1).trips
 
 
 def made(mechanism, count):
-    return release(TRIPS, mechanism, epsilon=4, bits=SeededBits(1), seed=1, trips_out=count)
+    return release(TRIPS, mechanism, epsilon=4, max_trips=2, bits=SeededBits(1), seed=1, trips_out=count)
 
 
 @pytest.mark.parametrize(

@@ -78,7 +78,7 @@ def of_taps(way, **options):
 
 
 def woven(**options):
-    given = {"epsilon": 4, "rows": "calls", "bits": SeededBits(3), "seed": 1, **options}
+    given = {"epsilon": 4, "rows": "calls", "bits": SeededBits(3), "seed": 1, "max_trips": 2} | options
     return lambda: release(town_trips(), Weave(weakest=0, generation=QUICK), **given)
 
 

@@ -85,7 +85,7 @@ def test_cards_are_protected_as_riders_days_and_trips():
 def test_what_a_unit_has_no_use_for_is_refused_before_anything_is_spent():
     bare = Taps(MADE.location, MADE.time, CITY, route=MADE.route, history=AS_READ)
     refusals = [
-        (MADE, "counts", {"unit": "rider"}, "--max-taps"),
+        (MADE, "counts", {"unit": "rider-day"}, "--max-taps"),
         (
             MADE,
             "counts",

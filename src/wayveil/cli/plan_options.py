@@ -115,8 +115,8 @@ class PlanOptions:
     max_trips: Annotated[
         int | None,
         _option(
-            "Trips (days of taps) of one rider that are counted, chosen at random. Must be said where riders have "
-            "several; `wayveil check` shows what each bound keeps.",
+            "Trips (days of taps) of one rider that are counted, chosen at random. Without it all of them count, by "
+            "weights (docs/weights.md).",
             panel=WHO,
             min=1,
         ),

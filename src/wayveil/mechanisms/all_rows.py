@@ -24,6 +24,14 @@ from wayveil.synthesis.model import Model
 ONE_TRIP = Contribution(per_trip=1)
 # Share of the budget that buys the size, and of that share the part for rows: a unit has more rows than weights.
 SIZE_SHARE, ROWS_PART = Fraction(1, 10), Fraction(3, 4)
+# Numbers of a few large cells are known so well that the number of all rows is what they have wrong: of their part of
+# the budget this much goes there.
+OF_LARGE_CELLS = Fraction(2, 5)
+
+
+def size_share(mechanism: Mechanism) -> Fraction:
+    """The share of the budget that buys how many rows there are: public, as it follows from what is asked."""
+    return max(SIZE_SHARE, OF_LARGE_CELLS * mechanism.part_of_large_cells)
 
 
 class _ReadyToAnswerError(Exception):
@@ -37,7 +45,7 @@ def measure(mechanism: Mechanism, counter: Counter, gate: Gate) -> Model:
     """
     if gate.unit.weighs:
         _refuse_before_buying(mechanism, counter, gate)
-        scale_to_all_rows(counter, gate)
+        scale_to_all_rows(counter, gate, size_share(mechanism))
     return mechanism.measure(counter, gate)
 
 
@@ -47,7 +55,7 @@ def _refuse_before_buying(mechanism: Mechanism, counter: Counter, gate: Gate) ->
     def stop() -> None:
         raise _ReadyToAnswerError
 
-    rest = gate.budget.remaining * (1 - SIZE_SHARE)
+    rest = gate.budget.remaining * (1 - size_share(mechanism))
     budget = Budget(rest, currency=gate.budget.currency, delta=gate.budget.delta or None)
     probe = Gate(gate.unit, budget, before_first_answer=stop, memory=gate.memory)
     with suppress(_ReadyToAnswerError):
@@ -55,9 +63,9 @@ def _refuse_before_buying(mechanism: Mechanism, counter: Counter, gate: Gate) ->
 
 
 def scale_to_all_rows(counter: Counter, gate: Gate, share: Fraction = SIZE_SHARE) -> None:
-    """Let the gate answer in numbers of all rows from here on; buys nothing where trips are not weighed."""
+    """Let the gate answer in numbers of all rows from here on; buys nothing where each row weighs a whole one."""
     unit = gate.unit
-    if not isinstance(unit, Rider) or not unit.weighs or share == 0:
+    if not isinstance(unit, Rider) or not unit.weighs or unit.most_rows <= unit.max_trips or share == 0:
         return
     price = gate.budget.remaining * share
     classes = counter.weight_classes(count_classes(unit.max_trips, unit.most_rows))
@@ -72,9 +80,8 @@ def scale_to_all_rows(counter: Counter, gate: Gate, share: Fraction = SIZE_SHARE
     )
 
 
-def expect_size(unit: Rider, rows: float, weights: float, epsilon: float) -> Size:
+def expect_size(unit: Rider, rows: float, weights: float, price: float) -> Size:
     """The size as it would be bought of so many rows and weights: what its noise makes of them, without any data."""
-    price = epsilon * float(SIZE_SHARE)
     classes = count_classes(unit.max_trips, unit.most_rows)
     each = 2 * (unit.max_trips / (price * float(ROWS_PART))) ** 2
     variance = each * sum(4.0**place for place in range(classes))

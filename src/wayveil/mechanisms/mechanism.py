@@ -79,6 +79,11 @@ class Mechanism(BaseModel):
             reason = first["msg"].removeprefix("Value error, ")
             raise ParameterError(f"{self.name}: {place}: {reason[:1].lower()}{reason[1:]}") from None
 
+    @property
+    def part_of_large_cells(self) -> Fraction:
+        """Return the part of the budget that buys numbers of few and large cells (the total, hours)."""
+        return Fraction(0)
+
     def public_files(self) -> dict[str, Path]:
         """Files that the parameters name, by what they hold: public inputs, which the datasheet states with a hash."""
         return {}

@@ -88,6 +88,11 @@ class TapCounts(Mechanism):
         )
         return self.model_copy(update={"stops_share": stops, "times_share": times})
 
+    @property
+    def part_of_large_cells(self) -> Fraction:
+        """Return the share of time bins."""
+        return Fraction(self.times_share)
+
     def measure(self, counter: Counter, gate: Gate) -> TapTable:
         """Three histograms of the same visits."""
         bins = time_bins(self.time)

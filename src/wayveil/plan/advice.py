@@ -4,8 +4,7 @@ All of it comes from exact facts about the raw trips: for the data holder's eyes
 look at the data, which the plan that it recommends declares.
 """
 
-from dataclasses import dataclass, field, replace
-from math import log
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
-from wayveil.plan.needs import Need
-from wayveil.plan.outlook import HEADER, Crowd, Forecast, Told, say_remedies, tell_answers
+from wayveil.plan.outlook import Forecast
+from wayveil.plan.telling import BOUNDS_HEADER, HEADER, Bound, Told, plan_riders, say_remedies, tell_answers
 from wayveil.privacy.units import Rider, Trip
 from wayveil.releases.order import default_mechanism
+from wayveil.simulate.crowd import Crowd
 from wayveil.trips.legs import VisitKind, Ways, counted_world
 from wayveil.trips.network_fit import MOST_BROKEN, NetworkFit, fit_moves, without_way
 from wayveil.trips.trips import Trips
@@ -24,26 +24,11 @@ from wayveil.world.gtfs.feed_tables import Feed
 from wayveil.world.gtfs.service import covered_dates
 from wayveil.world.network import Network
 
-BOUNDS = (1, 2, 3, 4, 6, 8, 10, 14, 20, 30, 50, 100)
 # Most trips have both ends, or rows are boardings.
 BOTH_ENDS = 0.9
 # Trips of calls have moves; where at most this share has any, rows are boardings.
 MOSTLY_SINGLE = 0.05
 DAY = 86_400
-
-
-@dataclass(frozen=True)
-class Bound:
-    """What counting at most `max_trips` trips of a rider keeps, and how far off boardings of the 50 busiest stops are.
-
-    noise  95 % of the noise on the boardings of a stop, as the plan shares epsilon
-    """
-
-    max_trips: int
-    trips: int
-    share: float
-    noise: float
-    typical: float
 
 
 @dataclass
@@ -64,14 +49,8 @@ class Advice:
         found = [f"seems to be {self.rows}: {self.why}"]
         found += self.fit.lines() if self.fit is not None and self.fit.moves else []
         if self.bounds:
-            found.append(
-                "trips of a rider that count | trips kept |  share | noise on a stop (95 %) | typical error, top 50"
-            )
-            found += [
-                f"{row.max_trips:>27} | {row.trips:>10,} | {row.share:>6.1%} | {f'+-{row.noise:,.0f}':>22} | "
-                f"{row.typical:.0%}" + ("   <- recommended" if row.max_trips == self.max_trips else "")
-                for row in self.bounds
-            ]
+            found.append(BOUNDS_HEADER)
+            found += [row.words(chosen=row.most == self.max_trips) for row in self.bounds]
         found += [HEADER, *(each.words for each in self.told)] if self.told else []
         return [*found, *(f"note: {note}" for note in self.notes)]
 
@@ -94,10 +73,9 @@ def advise_trips(trips: Trips, *, pairs: bool, epsilon: float = 1.0, feed: Path 
     world = counted_world(trips.world, visits, ways)
     told = Forecast(
         world,
-        Crowd(trips, np.ones(len(trips), np.int64), len(trips)),
+        Crowd(trips, len(trips)),
         default_mechanism(world),
         Trip(),
-        None,
         timed=trips.time is not None,
     )
     if trips.rider is not None:
@@ -173,31 +151,14 @@ def _plan_riders(advice: Advice, trips: Trips, told: Forecast, epsilon: float) -
         advice.notes.append(
             f"{len(trips) - len(known):,} trips have no rider id; the command leaves them out"
         )
-    per_rider = np.bincount(known) if len(known) else np.zeros(1, np.int64)
-    per_rider = per_rider[per_rider > 0]
-    most = int(per_rider.max()) if len(per_rider) else 1
-    told = replace(told, crowd=Crowd(trips, per_rider, len(trips)))
-    if most == 1:
+    crowd = Crowd(trips if len(known) == len(trips) else trips.take(trips.rider >= 0), len(known))
+    told, advice.bounds, values = plan_riders(told, crowd, epsilon)
+    advice.values |= values
+    assert isinstance(told.unit, Rider)
+    advice.max_trips = told.unit.max_trips
+    if not advice.bounds:
         advice.notes.append("every rider has one trip")
-    bounds = [1] if most == 1 else [bound for bound in BOUNDS if bound < most] + [most]
-    cases = [(_of_bound(told, bound), bound) for bound in bounds]
-    rows = [_bound(case, per_rider, bound, epsilon) for case, bound in cases]
-    best = min(range(len(rows)), key=lambda at: rows[at].typical)
-    advice.max_trips = advice.values["max_trips"] = bounds[best]
-    advice.bounds = rows if most > 1 else []
-    return cases[best][0]
-
-
-def _of_bound(told: Forecast, bound: int) -> Forecast:
-    return replace(told, unit=Rider(max_trips=bound), bound=bound)
-
-
-def _bound(told: Forecast, per_rider: NDArray[np.int64], bound: int, epsilon: float) -> Bound:
-    kept = int(np.minimum(per_rider, bound).sum())
-    noise = told.scales(epsilon).get("boardings")
-    typical = 1.0 if noise is None else told.at([Need(question="boardings", top=50)], epsilon)[0].median
-    shown = (bound / epsilon if noise is None else noise) * log(20)
-    return Bound(bound, kept, kept / max(int(per_rider.sum()), 1), shown, typical)
+    return told
 
 
 def _say_dates(time: NDArray[np.int64], feed: Path) -> list[str]:

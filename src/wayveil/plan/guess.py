@@ -335,7 +335,7 @@ def release_command(plan: Plan) -> str:
             words += ["--columns", str(value)]
         elif key == "needs":
             words += [word for need in plan.needs for word in ("--need", str(need))]
-        elif key in Source.model_fields and key not in ("files", "columns"):
+        elif key in (*Source.model_fields, "bounding", "most_rows") and key not in ("files", "columns"):
             words += ["--with", f"{key}={_said(value)}"]
         elif key == "parameters":
             words += [word for name, each in value.items() for word in ("--set", f"{name}={each}")]

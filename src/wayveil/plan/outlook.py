@@ -8,8 +8,8 @@ trips alone is asked of simulated releases of the simulated riders.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
-from math import ceil, log
+from functools import cached_property, lru_cache
+from math import exp, log
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,13 +17,15 @@ from numpy.typing import NDArray
 from wayveil.arrays import Floats, Ints
 from wayveil.counting.local import LocalCounter
 from wayveil.errors import RefusedError
-from wayveil.mechanisms.all_rows import SIZE_SHARE, expect_size, measure
+from wayveil.mechanisms.all_rows import expect_size, measure, size_share
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.mechanisms.shared_fields import visit_contribution
 from wayveil.mechanisms.tap_counts import TapCounts
 from wayveil.mechanisms.tap_margins import TapMargins
 from wayveil.mechanisms.weave import Weave
-from wayveil.plan.needs import ASKED, Need
+from wayveil.mechanisms.weave.shares import BLOCKS_OF
+from wayveil.plan.need_cells import HOURS, count_cells
+from wayveil.plan.needs import Need
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.budget import Budget
 from wayveil.privacy.contributions import Contribution
@@ -31,18 +33,13 @@ from wayveil.privacy.gate import Gate
 from wayveil.privacy.units import Event, Rider, Unit
 from wayveil.privacy.weights import Size
 from wayveil.progress import step
-from wayveil.simulate.city import draw_departures
-from wayveil.simulate.riders import simulate_riders
+from wayveil.simulate.crowd import Crowd
 from wayveil.trips.trips import Trips
 from wayveil.world.network import Network
 from wayveil.world.world import World
 from wayveil.world.zones import Geography
 
 TRIES = 200
-MOST_TRIPS = 30
-HOURS = 24
-# Zones that stand for districts where nobody names any: binary digits of their number.
-ZONE_BITS = 3
 # Epsilons at which releases are simulated; between them errors are interpolated.
 SIMULATED = (0.3, 1.0, 3.0)
 # Blocks of Weave that count a question cell by cell.
@@ -56,108 +53,8 @@ COUNTED_BY = {
 ONE = Contribution(per_trip=1)
 # How much stronger than the weakest release that Weave makes the data should be.
 SURELY = 1.5
-
-
-@dataclass(frozen=True, eq=False)
-class Crowd:
-    """Simulated riders with a stated number of rides; `per_rider` are the rides of each."""
-
-    trips: Trips
-    per_rider: Ints
-    rides: int
-
-    @classmethod
-    def simulate(cls, world: World, rides: int, riders: int) -> "Crowd":
-        """Simulate riders as `simulate_riders` does; most make few rides, some up to 30."""
-        rng, mean = np.random.default_rng(0), max(rides / riders, 1.0)
-        per_rider = np.minimum(rng.geometric(1 / mean, riders), MOST_TRIPS)
-        with step("simulating riders"):
-            if isinstance(world, Network):
-                most = int(per_rider.max())
-                made = simulate_riders(world, riders, seed=0, trips_per_rider=most).trips
-                trips = made.take(np.tile(np.arange(most), riders) < np.repeat(per_rider, most))
-            else:
-                trips = _on_list(world, per_rider, rng)
-        return cls(trips, per_rider, rides)
-
-    def kept(self, bound: int) -> float:
-        """Rides that count at most, where a rider has a bound."""
-        return float(np.minimum(self.per_rider, bound).sum()) * self.scale
-
-    @property
-    def scale(self) -> float:
-        """Rides that each simulated one stands for."""
-        return self.rides / max(len(self.trips), 1)
-
-    def count(self, need: Need, trips: Trips | None = None, districts: Ints | None = None) -> Floats:
-        """The numbers that a need asks for, of all rides: those of the simulated riders, or of other trips."""
-        chosen = self.trips if trips is None else trips
-        cell, size = find_cells(need, chosen, districts)
-        counted = np.bincount(cell, minlength=size).astype(np.float64)
-        return counted * (self.rides / max(len(chosen), 1))
-
-
-def _on_list(world: World, per_rider: Ints, rng: np.random.Generator) -> Trips:
-    """Rides between two places of a list; how busy they are follows Zipf's law."""
-    pull = 1 / np.arange(1, world.size + 1)
-    ends = rng.choice(world.size, (int(per_rider.sum()), 2), p=pull / pull.sum()).astype(np.int32)
-    time = np.repeat(draw_departures(rng, len(ends)), 2)
-    rider = np.repeat(np.arange(len(per_rider)), per_rider)
-    return Trips(ends.ravel(), 2 * np.arange(len(ends) + 1), world, time, rider)
-
-
-def find_cells(need: Need, trips: Trips, districts: Ints | None = None) -> tuple[Ints, int]:
-    """The cell of every trip (of every move, for loads) that a need asks about, and how many cells there are."""
-    first, last, places = trips.offsets[:-1], trips.offsets[1:] - 1, trips.world.size
-    if need.question == "edges":
-        return _edges_of(trips)
-    origin, destination = (trips.location[at].astype(np.int64) for at in (first, last))
-    hour = np.zeros(len(first), np.int64) if trips.time is None else trips.time[first] // 3600 % HOURS
-    route, routes = _routes_of(trips) if "route" in need.question else (origin, places)
-    cell, size = {
-        "total": lambda: (np.zeros(len(first), np.int64), 1),
-        "boardings": lambda: (origin, places),
-        "alightings": lambda: (destination, places),
-        "hours": lambda: (hour, HOURS),
-        "stop-hours": lambda: (origin * HOURS + hour, places * HOURS),
-        "routes": lambda: (route, routes),
-        "route-hours": lambda: (route * HOURS + hour, routes * HOURS),
-        "journeys": lambda: (origin * places + destination, places * places),
-        "districts": lambda: _between(trips.world, origin, destination, districts),
-    }[need.question]()
-    if need.hours is not None:
-        cell = cell[(hour >= need.hours[0]) & (hour < need.hours[1])]
-    return cell, size
-
-
-def _between(world: World, origin: Ints, destination: Ints, districts: Ints | None) -> tuple[Ints, int]:
-    of = districts
-    if of is None:
-        zones = Geography(world).places
-        of = zones.zone(np.arange(world.size), min(ZONE_BITS, zones.depth))
-    many = int(of.max()) + 1
-    return of[origin] * many + of[destination], many * many
-
-
-def _edges_of(trips: Trips) -> tuple[Ints, int]:
-    assert isinstance(trips.world, Network)
-    inner = np.ones(trips.visits, bool)
-    inner[trips.offsets[:-1]] = False
-    at = np.flatnonzero(inner)
-    edge = trips.world.edge_index(trips.location[at - 1], trips.location[at])
-    return edge[edge >= 0], trips.world.edges
-
-
-def _routes_of(trips: Trips) -> tuple[Ints, int]:
-    """A route that runs where each trip begins."""
-    network = trips.world
-    assert isinstance(network, Network)
-    first = trips.offsets[:-1]
-    edge = network.edge_index(trips.location[first], trips.location[np.minimum(first + 1, trips.visits - 1)])
-    some = network.route_indptr[np.maximum(edge, 0)]
-    known = (edge >= 0) & (network.route_indptr[np.maximum(edge, 0) + 1] > some)
-    routes = len(network.route_ids)
-    return np.where(known, network.route[np.minimum(some, len(network.route) - 1)], routes), routes + 1
+# What the rides of a rider may count as together, where all of them count by weights.
+BOUNDS = (1, 2, 3, 4, 6, 8, 12, 16)
 
 
 @dataclass(frozen=True)
@@ -191,35 +88,56 @@ class Outlook:
 class Forecast:
     """A world, its simulated riders, and how a release would count them.
 
-    bound      rides of a rider that count; None: each ride is protected by itself
-    draws      rides beyond the bound are drawn at random, not weighed
     timed      rides have times
     districts  by need, the district of each place where a file says it
+    like       another forecast whose simulated releases stand for those of this one
     """
 
     world: World
     crowd: Crowd
     mechanism: Mechanism
     unit: Unit
-    bound: int | None
-    draws: bool = True
     timed: bool = True
     districts: Mapping[str, Ints] | None = None
+    like: "Forecast | None" = None
 
     def serving(self, parts: Mapping[str, Fraction]) -> "Forecast":
         """Return it with the budget shared otherwise."""
-        return replace(self, mechanism=type(self.mechanism)(**self._fixed).serving(parts))
+        kept = ("max_visits", "first_day", "days", "districts")
+        fixed = {name: getattr(self.mechanism, name) for name in kept if hasattr(self.mechanism, name)}
+        return replace(self, mechanism=type(self.mechanism)(**fixed).serving(parts), like=self.like or self)
+
+    def bounded(self, bound: int) -> "Forecast":
+        """Return it with this bound on what a rider counts as."""
+        assert isinstance(self.unit, Rider)
+        return replace(self, unit=replace(self.unit, max_trips=bound), like=self.like or self)
+
+    def with_rides(self, rides: int) -> "Forecast":
+        """Return it with another number of rides by the same kind of riders."""
+        return replace(self, crowd=replace(self.crowd, rides=rides), like=self.like or self)
+
+    def with_best_bound(self, needs: Sequence[Need], epsilon: float) -> "Forecast":
+        """Return it with the bound at which the needs that are counted cell by cell are least off."""
+        counted = [need for need in needs if need.question in self.scales(epsilon)]
+
+        def off(told: "Forecast") -> float:
+            return sum(each.median / each.need.within for each in told.at(counted, epsilon))
+
+        return min((self.bounded(bound) for bound in BOUNDS), key=off) if counted else self
 
     @property
-    def _fixed(self) -> dict[str, object]:
-        kept = ("max_visits", "first_day", "days", "districts")
-        return {name: getattr(self.mechanism, name) for name in kept if hasattr(self.mechanism, name)}
+    def bound(self) -> int | None:
+        """What the rides of a rider count as at most; None: each ride is protected by itself."""
+        return self.unit.max_trips if isinstance(self.unit, Rider) else None
+
+    @cached_property
+    def _weight(self) -> Floats:
+        return self.crowd.weigh(self.bound)
 
     @property
     def stands_for(self) -> float:
         """Rides that each counted one stands for."""
-        kept = self.crowd.rides if self.bound is None else self.crowd.kept(self.bound)
-        return self.crowd.rides / max(kept, 1.0)
+        return float(len(self._weight) / max(self._weight.sum(), 1.0))
 
     def at(self, needs: Sequence[Need], epsilon: float) -> list[Outlook]:
         """Return what to expect of needs at an epsilon."""
@@ -244,19 +162,18 @@ class Forecast:
         return signal < SURELY * self.mechanism.weakest * max(1.0, places)
 
     def scales(self, epsilon: float) -> dict[str, float]:
-        """Laplace scale of the noise of each question that is counted cell by cell, in counted rides."""
-        price = Fraction(epsilon).limit_denominator(10_000)
-        size = self._size(epsilon)
-        price *= 1 if size is None else 1 - SIZE_SHARE
+        """Laplace scale of the noise of each question that is counted cell by cell, in rides as they are shown."""
+        price, size = Fraction(epsilon).limit_denominator(10_000), self._size(epsilon)
+        price *= 1 if size is None else 1 - size_share(self.mechanism)
         woven = isinstance(self.mechanism, Weave)
         found = self._woven_prices(price) if woven else self._tap_prices(price)
         taps = isinstance(self.mechanism, TapCounts | TapMargins)
         bound = None if isinstance(self.unit, Event) else 1
         each = visit_contribution(self.mechanism.name, self.unit, bound) if taps else ONE
-        reach = float(self.unit.sensitivity(each).l1)
+        reach = float(self.unit.sensitivity(each).l1) * (1 if size is None else self.stands_for)
         scales = {name: reach / float(price) for name, price in found.items() if price > 0}
         if woven and size is not None:  # its total is the number of all rides
-            scales["total"] = (size.rows_variance / 2) ** 0.5 / self.stands_for
+            scales["total"] = (size.rows_variance / 2) ** 0.5
         return scales
 
     def _size(self, epsilon: float) -> Size | None:
@@ -264,20 +181,19 @@ class Forecast:
         if not isinstance(self.unit, Rider) or not self.unit.weighs:
             return None
         rides = float(self.crowd.rides)
-        return expect_size(self.unit, rides, rides / self.stands_for, epsilon)
+        price = epsilon * float(size_share(self.mechanism))
+        return expect_size(self.unit, rides, rides / self.stands_for, price)
 
     def _woven_prices(self, price: Fraction) -> dict[str, Fraction]:
         assert isinstance(self.mechanism, Weave)
-        first = price * self.mechanism.shares.needed.get("trips", Fraction(4, 100)) * int(self.draws)
+        first = price * self.mechanism.shares.needed.get("trips", Fraction(4, 100)) * (not self.unit.weighs)
         counted = max(int(self.crowd.rides / self.stands_for), 10)
         gate = Gate(self.unit, Budget(price - first))
-        prices, _ = self.mechanism.plan_questions(gate, self._geography, HOURS * self.timed, counted)
+        prices, _ = self.mechanism.plan_questions(
+            gate, _geography_of(self.world), HOURS * self.timed, counted
+        )
         found = {name: prices[block] for name, block in COUNTED_BY.items() if block in prices}
         return {**found, "total": first}
-
-    @cached_property
-    def _geography(self) -> Geography:
-        return Geography(self.world)
 
     def _tap_prices(self, price: Fraction) -> dict[str, Fraction]:
         made = self.mechanism
@@ -304,60 +220,88 @@ class Forecast:
         return {name: share * price for name, share in shares.items()}
 
     def _by_law(self, need: Need, epsilon: float, scales: Mapping[str, float]) -> Outlook:
-        truth = self.crowd.count(need, districts=self._districts(need))
-        scale, rng = scales[need.question] * (2**0.5 if need.change else 1.0), np.random.default_rng(0)
-        noise = self.stands_for * np.rint(rng.laplace(0.0, scale, (TRIES, len(truth))))
-        if self.draws:
-            noise += np.sqrt(truth * max(self.stands_for - 1, 0.0)) * rng.standard_normal(noise.shape)
-        size = self._size(epsilon)
-        if size is not None and not (need.question == "total" and isinstance(self.mechanism, Weave)):
-            noise += truth * size.relative_error * rng.standard_normal((TRIES, 1))
-        return _judge(need, epsilon, truth, np.maximum(truth + noise, 0.0))
+        """Errors that follow from the law of the noise, from trips that are not drawn, and from how rides are weighed.
+
+        A place of riders with many rides shows fewer of them, drawn or weighed: that is in the errors too.
+        """
+        size, rng, districts = self._size(epsilon), np.random.default_rng(0), self._districts(need)
+        counts = [count_cells(need, self.crowd.trips, districts, each) for each in (None, self._weight)]
+        truth, counted = (each * self.crowd.scale for each in counts)
+        shape, scale = (TRIES, len(truth)), scales[need.question] * (2**0.5 if need.change else 1.0)
+        if size is None:  # whole numbers: a difference of two geometric ones
+            end = 1 - exp(-1 / scale)
+            noise = self.stands_for * (rng.geometric(end, shape) - rng.geometric(end, shape))
+            lost = count_cells(need, self.crowd.trips, districts, self._weight * (1 - self._weight))
+            noise = noise + self.stands_for * np.sqrt(lost * self.crowd.scale) * rng.standard_normal(shape)
+        else:
+            noise = rng.laplace(0.0, scale, shape)
+            if not (need.question == "total" and isinstance(self.mechanism, Weave)):
+                noise += truth * size.relative_error * rng.standard_normal((TRIES, 1))
+        return _judge(need, epsilon, truth, np.maximum(counted * self.stands_for + noise, 0.0))
 
     def _woven(self, need: Need, epsilon: float) -> Outlook:
-        """Errors of simulated releases, interpolated between their epsilons in logarithms."""
+        """Errors of simulated releases, interpolated between their epsilons in logarithms.
+
+        Noise beside counts follows from rides x epsilon x share, so that releases which were simulated with others
+        stand for those with these at another epsilon.
+        """
         if not isinstance(self.mechanism, Weave):
             return Outlook(need, epsilon, 1.0, 1.0, 0.0, None)
-        truth = self.crowd.count(need, districts=self._districts(need))
-        known = []
-        for at in SIMULATED:
-            made = self._simulated(at)
-            shown = (
-                np.zeros_like(truth) if made is None else self.crowd.count(need, made, self._districts(need))
-            )
-            known.append(_judge(need, at, truth, shown[None]))
+        like = self.like or self
+        epsilon_there = epsilon * self._part(need) / like._part(need) * self.crowd.rides / like.crowd.rides
+        known = like._simulate_need(need, self._districts(need))
         place = [log(each.epsilon) for each in known]
 
         def between(values: list[float]) -> float:
             logs = np.log(np.maximum(np.minimum.accumulate(values), 1e-4))
             # Below the least of them, errors are thought to grow as noise does.
-            below = max(SIMULATED[0] / epsilon, 1.0)
-            return float(min(np.exp(np.interp(log(epsilon), place, logs)) * below, 1.0))
+            below = max(SIMULATED[0] / epsilon_there, 1.0)
+            return float(min(np.exp(np.interp(log(epsilon_there), place, logs)) * below, 1.0))
 
         found = [0.0 if each.found is None else each.found for each in known]
-        top = None if known[0].found is None else float(np.interp(log(epsilon), place, found))
+        top = None if known[0].found is None else float(np.interp(log(epsilon_there), place, found))
         median, worst = between([each.median for each in known]), between([each.worst for each in known])
         return Outlook(need, epsilon, median, worst, None, top)
 
+    def _part(self, need: Need) -> float:
+        """The part of epsilon of the blocks that tell a need most of what it asks."""
+        assert isinstance(self.mechanism, Weave)
+        needed = self.mechanism.shares.needed
+        return float(sum(needed.get(block, Fraction(0)) for block in BLOCKS_OF.get(need.question, ()))) or 1.0
+
+    def _simulate_need(self, need: Need, districts: Ints | None) -> list[Outlook]:
+        """Errors of a need in simulated releases, by their epsilon."""
+        truth, known = count_cells(need, self.crowd.trips, districts) * self.crowd.scale, []
+        for at in SIMULATED:
+            made, shown = self._simulated(at), np.zeros_like(truth)
+            if made is not None:
+                shown = count_cells(need, made, districts) * (self.crowd.rides / max(len(made), 1))
+            known.append(_judge(need, at, truth, shown[None]))
+        return known
+
     def _simulated(self, epsilon: float) -> Trips | None:
         """The trips of a release of the simulated riders; None: it would be refused."""
-        key = (str(self.mechanism.describe()), epsilon)
-        if key not in self._made:
+        if epsilon not in self._made:
             gate = Gate(self.unit, Budget(Fraction(epsilon).limit_denominator(100)), SeededBits(1))
             with step(f"simulating a release at epsilon {epsilon:g}"):
                 bounded = gate.bound(self.crowd.trips, self.mechanism.rule(self.world))
                 try:
-                    self._made[key] = measure(self.mechanism, LocalCounter(bounded), gate).generate(1)
+                    self._made[epsilon] = measure(self.mechanism, LocalCounter(bounded), gate).generate(1)
                 except RefusedError:
-                    self._made[key] = None
-        return self._made[key]
+                    self._made[epsilon] = None
+        return self._made[epsilon]
 
     @cached_property
-    def _made(self) -> dict[tuple[str, float], Trips | None]:
+    def _made(self) -> dict[float, Trips | None]:
         return {}
 
     def _districts(self, need: Need) -> Ints | None:
         return None if need.districts is None or self.districts is None else self.districts[need.districts]
+
+
+@lru_cache(4)
+def _geography_of(world: World) -> Geography:
+    return Geography(world)
 
 
 def _root(cells: int) -> Fraction:
@@ -378,77 +322,3 @@ def _judge(need: Need, epsilon: float, truth: Floats, shown: NDArray[np.float64]
         found = float(np.mean([len(np.intersect1d(asked, each)) for each in busiest]))
     met = float(np.mean(typical <= need.within)) if len(shown) > 1 else None
     return Outlook(need, epsilon, float(np.median(typical)), float(np.median(off.max(axis=1))), met, found)
-
-
-def rides_of(per_rider: float) -> int:
-    """A bound on the rides of a rider that suits so many rides each, where the excess is drawn at random."""
-    return max(1, min(4, ceil(per_rider / 2)))
-
-
-# What `check` tells of: the questions of the default set that are counted cell by cell.
-TOLD = (
-    Need(question="total"),
-    Need(question="hours"),
-    Need(question="boardings", top=50),
-    Need(question="stop-hours", top=50),
-)
-
-
-@dataclass(frozen=True)
-class Told:
-    """What a plan would give of one question: 95 % of the noise on a number, and the error of the typical one."""
-
-    question: str
-    noise: float
-    typical: float
-
-    @property
-    def words(self) -> str:
-        """One row of a table."""
-        noise = "   will be noise" if self.typical >= NOISE_FROM else ""
-        return f"{self.question:>40} | {f'+-{self.noise:,.0f}':>15} | {self.typical:>7.1%}{noise}"
-
-
-HEADER = (
-    f"{'what the command would give':>40} | noise (95 %) of | typical\n{'':>40} |   one number    | error"
-)
-# A typical number that is off by more than this says nothing.
-NOISE_FROM = 0.5
-
-
-def tell_answers(told: Forecast, epsilon: float) -> list[Told]:
-    """Return what a release of these rides would give, question by question, by the law of the noise at its shares."""
-    scales = told.scales(epsilon)
-    found = []
-    for need in TOLD:
-        if need.question in scales and (told.timed or "hours" not in need.question):
-            (each,) = told.at([need], epsilon)
-            words = ASKED[need.question].words + ("" if need.top is None else f", top {need.top}")
-            found.append(Told(words, scales[need.question] * log(20), each.median))
-    return found
-
-
-def say_remedies(told: Forecast, epsilon: float) -> list[str]:
-    """Return what would work where the boardings of a plan would be noise; nothing where they would not."""
-    answers = tell_answers(told, epsilon)
-    lost = [each for each in answers if each.typical >= NOISE_FROM]
-    if not lost:
-        return []
-    said = f"with epsilon {epsilon:g} these will be noise: {', '.join(each.question for each in lost)}"
-    if len(lost) == len(answers):
-        said = f"do not release this so: with epsilon {epsilon:g} every number will be noise"
-    enough = next(
-        (
-            each
-            for each in (epsilon * factor for factor in (1.5, 2, 3, 5, 7, 10))
-            if all(
-                row.typical <= NOISE_FROM
-                for row in tell_answers(told, each)
-                if row.question == lost[0].question
-            )
-        ),
-        None,
-    )
-    works = ["a longer period", "larger places (stations, districts) in the list of places"]
-    works += [] if enough is None else [f"--epsilon {enough:g}"]
-    return [f"{said}. What would work: {', or '.join(works)}"]

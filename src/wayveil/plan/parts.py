@@ -266,15 +266,18 @@ class Protection(Part):
         None, description="Who is protected. Default: a rider where rows have riders."
     )
     max_trips: int | None = Field(
-        None, ge=1, description="Trips (days or weeks of taps) of one rider that count, chosen at random."
+        None,
+        ge=1,
+        description="Trips (days or weeks of taps) of one rider that count, chosen at random; with weights, what all "
+        "of them count as together.",
     )
     max_taps: int | None = Field(
         None, ge=1, description="Taps of one rider, rider-day or window that count, where taps are counted."
     )
     bounding: Literal["draw", "weights"] | None = Field(
         None,
-        description="`draw` (default): `max_trips` of a rider's trips count. `weights`: all of them count, together as "
-        "`max_trips` (then 2 unless said), and numbers are of all trips.",
+        description="`draw`: `max_trips` of a rider's trips count. `weights`: all of them count, together as "
+        "`max_trips` (2 unless said), and numbers are of all trips. Default: weights where no `max_trips` is said.",
     )
     most_rows: int | None = Field(
         None,

@@ -4,7 +4,7 @@ import hashlib
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import ceil, exp, floor, log10
 from pathlib import Path
 from typing import Any
@@ -17,19 +17,20 @@ from wayveil.mechanisms.tap_counts import TapCounts
 from wayveil.mechanisms.tap_margins import TapMargins
 from wayveil.plan.needs import ASKED, Need, named_districts, parts_of, refuse_unanswerable
 from wayveil.plan.ordering import size_of_world
-from wayveil.plan.outlook import Crowd, Forecast, Outlook, rides_of
+from wayveil.plan.outlook import Forecast, Outlook
 from wayveil.plan.plan import Plan
 from wayveil.plan.reading import open_plan_world
 from wayveil.privacy.budget import release_epsilon
 from wayveil.privacy.units import Event, Rider, Trip, Unit
 from wayveil.privacy.weights import MOST_ROWS
 from wayveil.releases.accounts import default_place, ledger_in_reach
-from wayveil.releases.order import DEFAULT_TRIPS_PER_RIDER, default_mechanism
+from wayveil.releases.order import default_mechanism
+from wayveil.simulate.crowd import Crowd
 from wayveil.trips.legs import counted_world
 from wayveil.world.districts import read_districts
 from wayveil.world.world import World
 
-VERSION = 2
+VERSION = 3
 LEAST, DEFAULT_MOST = 0.05, 10.0
 SHOWN = (0.5, 1.0, 2.0)
 # Riders make so many rides each where only the rides are said.
@@ -193,15 +194,14 @@ def forecast(plan: Plan, world: World) -> Forecast:
     rides, said = plan.expected.rides or 1, plan.protection
     riders = plan.expected.people or max(round(rides / USUAL_RIDES), 1)
     taps = plan.source.rows == "taps"
-    by_rider = said.unit not in ("trip", "event") and not (
-        taps and said.unit is None and plan.method.way != "cards"
-    )
-    bounding = said.bounding or "draw"
-    usual = DEFAULT_TRIPS_PER_RIDER if bounding == "weights" else rides_of(rides / riders)
-    bound = (said.max_taps if taps else said.max_trips) or usual
     unit: Unit = Event() if taps else Trip()
-    if by_rider:
-        unit = Rider(max_trips=bound, bounding=bounding, most_rows=said.most_rows or MOST_ROWS)
+    if _by_rider(plan):
+        several = said.max_trips is None and said.max_taps is None and rides > riders
+        unit = Rider(
+            max_trips=(said.max_taps if taps else said.max_trips) or (2 if several else 1),
+            bounding=said.bounding or ("weights" if several else "draw"),
+            most_rows=said.most_rows or MOST_ROWS,
+        )
     parts = parts_of(plan.needs, size_of_world(world))
     crowd = Crowd.simulate(world, rides, riders)
     mechanism: Mechanism = _tap_mechanism(plan).serving(parts)
@@ -211,8 +211,19 @@ def forecast(plan: Plan, world: World) -> Forecast:
         mechanism = default_mechanism(world, parts, None if file is None else plan.beside(file))
     files = {need.districts for need in plan.needs if need.districts is not None}
     districts = {file: read_districts(plan.beside(file), world).of_place for file in files}
-    draws = getattr(unit, "bounding", "draw") == "draw"
-    return Forecast(world, crowd, mechanism, unit, bound if by_rider else None, draws, districts=districts)
+    return Forecast(world, crowd, mechanism, unit, districts=districts)
+
+
+def _by_rider(plan: Plan) -> bool:
+    """Tell whether the plan protects riders: it says so, or nobody says otherwise of trips or chained cards."""
+    chained = plan.source.rows != "taps" or plan.method.way == "cards"
+    return plan.protection.unit not in ("trip", "event") and (plan.protection.unit is not None or chained)
+
+
+def _is_free(told: Forecast, plan: Plan) -> bool:
+    """Tell whether what a rider counts as is ours to choose."""
+    said = plan.protection
+    return told.unit.weighs and said.max_trips is None and said.max_taps is None
 
 
 def _tap_mechanism(plan: Plan) -> TapCounts | TapMargins:
@@ -228,7 +239,7 @@ def _find(plan: Plan, most: float) -> Promise:
     told = forecast(plan, world)
     size = size_of_world(world)
 
-    def least(needs: Sequence[Need], whom: Forecast = told) -> float | None:
+    def least(needs: Sequence[Need], whom: Forecast) -> float | None:
         served = whom.serving(parts_of(needs, size))
         grid = [each for each in np.geomspace(LEAST, 20, 40) if each <= most]
         low, high = 0, len(grid)
@@ -241,27 +252,32 @@ def _find(plan: Plan, most: float) -> Promise:
         return float(np.ceil(100 * grid[low]) / 100) if low < len(grid) else None
 
     needs = list(plan.needs)
-    enough = least(needs)
+    if _is_free(told, plan):
+        told = told.with_best_bound(needs, float(plan.protection.epsilon))
+    enough = least(needs, told)
+    if enough is not None and _is_free(told, plan):
+        told = told.with_best_bound(needs, enough)
+        enough = least(needs, told)
     shown = sorted({*SHOWN, float(plan.protection.epsilon), *([] if enough is None else [enough])})
     cheaper = [
-        (f"{str(looser)!r}", least([looser if each is need else each for each in needs]))
+        (f"{str(looser)!r}", least([looser if each is need else each for each in needs], told))
         for need in needs[:2]
         for looser in _loosened(need)
     ]
-    doubled = replace(told.crowd, rides=2 * told.crowd.rides, per_rider=np.tile(told.crowd.per_rider, 2))
-    cheaper.append(
-        ("twice as many riders (a longer period, more lines)", least(needs, replace(told, crowd=doubled)))
-    )
+    doubled = told.with_rides(2 * told.crowd.rides)
+    cheaper.append(("twice as many riders (a longer period, more lines)", least(needs, doubled)))
     dearer = [
-        (f"{str(each)!r}", _no_less(least([*needs, each]), enough)) for each in _addable(needs, taps=taps)
+        (f"{str(each)!r}", _no_less(least([*needs, each], told), enough))
+        for each in _addable(needs, taps=taps)
     ]
     given_up = [
         asked.words
         for name, asked in ASKED.items()
         if name not in parts_of(needs, size) and _fits(name, taps=taps)
     ]
-    if told.bound is not None and told.draws:
-        plan = plan.changed(**{"max_taps" if taps else "max_trips": told.bound})
+    if isinstance(told.unit, Rider):
+        bound = {"max_taps" if taps and plan.method.way != "cards" else "max_trips": told.unit.max_trips}
+        plan = plan.changed(**bound, bounding=told.unit.bounding)
     return Promise(
         plan, {each: told.at(needs, each) for each in shown}, enough, most, given_up, cheaper, dearer
     )
@@ -321,7 +337,8 @@ def _record(found: Promise) -> dict[str, Any]:
         for epsilon, outlooks in found.rows.items()
     }
     rest = ("epsilon", "most", "given_up", "cheaper", "dearer")
-    bounds = {"max_trips": found.plan.protection.max_trips, "max_taps": found.plan.protection.max_taps}
+    kept = ("max_trips", "max_taps", "bounding")
+    bounds = {name: getattr(found.plan.protection, name) for name in kept}
     return {"rows": rows, "bounds": bounds, **{name: getattr(found, name) for name in rest}}
 
 

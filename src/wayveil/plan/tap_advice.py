@@ -4,17 +4,15 @@ Exact facts about the raw taps, for the data holder's eyes only.
 """
 
 from dataclasses import dataclass, field, replace
-from math import log
 from typing import Any
-
-import numpy as np
 
 from wayveil.mechanisms.mechanism import DEFAULT_PARTS
 from wayveil.mechanisms.tap_counts import TapCounts
-from wayveil.plan.needs import Need
-from wayveil.plan.outlook import HEADER, Crowd, Forecast, Told, say_remedies, tell_answers
-from wayveil.plan.tap_units import UnitAdvice, advise_units, say_unit
+from wayveil.plan.outlook import Forecast
+from wayveil.plan.tap_units import advise_units, say_unit
+from wayveil.plan.telling import BOUNDS_HEADER, HEADER, Bound, Told, plan_riders, say_remedies, tell_answers
 from wayveil.privacy.units import Event, Rider
+from wayveil.simulate.crowd import Crowd
 from wayveil.taps.taps import Taps
 from wayveil.trips.legs import VisitKind
 from wayveil.world.network import Network
@@ -32,7 +30,7 @@ class TapAdvice:
 
     way: str
     why: str
-    units: list[UnitAdvice] = field(default_factory=list)
+    bounds: list[Bound] = field(default_factory=list)
     max_taps: int | None = None
     notes: list[str] = field(default_factory=list)
     values: dict[str, Any] = field(default_factory=dict)
@@ -42,27 +40,18 @@ class TapAdvice:
     def lines(self) -> list[str]:
         """Say it in sentences and a small table."""
         found = [f"seems to be taps: {self.why}"]
-        if self.units:
-            found.append(
-                "protects one | taps that count | share kept | noise on a stop (95 %) | epsilon of a frequent person"
-            )
-            found += [self._row(one) for one in self.units]
+        if self.bounds:
+            found.append(BOUNDS_HEADER)
+            found += [row.words(chosen=row.most == self.max_taps) for row in self.bounds]
         found += [HEADER, *(each.words for each in self.told)] if self.told else []
         return [*found, *(f"note: {note}" for note in self.notes)]
-
-    def _row(self, one: UnitAdvice) -> str:
-        bound = "" if one.max_taps is None else f"{one.max_taps}"
-        chosen = one.unit == "rider" and one.max_taps == self.max_taps
-        noise = f"+-{one.noise * log(20) / float(COUNTED.stops_share):,.0f}"
-        row = f"{one.unit:>12} | {bound:>15} | {one.kept:>10.1%} | {noise:>22} | {one.person:,.1f}"
-        return row + ("   <- recommended" if chosen else "")
 
     def facts(self) -> dict[str, Any]:
         """Give it to machines."""
         return {
             "seems": "taps",
             "way": self.way,
-            "units": [vars(one) for one in self.units],
+            "bounds": [vars(row) for row in self.bounds],
             "max_taps": self.max_taps,
             "answers": [vars(each) for each in self.told],
         }
@@ -81,11 +70,9 @@ def advise_taps(taps: Taps, epsilon: float) -> TapAdvice:
     singles = taps.as_single_visits()
     told = Forecast(
         taps.world,
-        Crowd(singles, np.ones(len(taps), np.int64), len(taps)),
+        Crowd(replace(singles, rider=None, rider_ids=None), len(taps)),
         COUNTED,
         Event(),
-        None,
-        timed=True,
     )
     if taps.card is None or not bool((taps.card >= 0).any()):
         advice.notes.append("no column has cards: single taps are protected, not the people behind them")
@@ -105,18 +92,18 @@ def advise_taps(taps: Taps, epsilon: float) -> TapAdvice:
 def _plan_cards(advice: TapAdvice, taps: Taps, told: Forecast, epsilon: float) -> Forecast:
     """Choose the bound with which boardings of busy stops are least off; gives the forecast with it."""
     assert taps.card is not None
-    per_card = np.bincount(taps.card[taps.card >= 0])
-    told = replace(told, crowd=replace(told.crowd, per_rider=per_card[per_card > 0]))
-    advice.units = advise_units(taps, epsilon)
-    bounds = [each.max_taps for each in advice.units if each.unit == "rider" and each.max_taps is not None]
-    cases = [replace(told, unit=Rider(max_trips=bound), bound=bound) for bound in bounds]
-    busiest = [Need(question="boardings", top=50)]
-    best = min(range(len(cases)), key=lambda at: cases[at].at(busiest, epsilon)[0].median)
-    advice.max_taps = bounds[best]
-    advice.values |= {"unit": "rider", "max_taps": advice.max_taps}
-    advice.notes += say_unit(advice.units, taps)[:2]
-    without = int((taps.card < 0).sum())
+    known = taps.card >= 0
+    singles = taps.as_single_visits()
+    crowd = Crowd(singles if known.all() else singles.take(known), int(known.sum()))
+    told, advice.bounds, values = plan_riders(told, crowd, epsilon)
+    if "max_trips" in values:
+        values["max_taps"] = values.pop("max_trips")
+    advice.values |= {"unit": "rider", **values}
+    assert isinstance(told.unit, Rider)
+    advice.max_taps = told.unit.max_trips
+    advice.notes += say_unit(advise_units(taps, epsilon), taps)[:2]
+    without = int((~known).sum())
     if without:
         advice.values["no_rider"] = "drop"
         advice.notes.append(f"{without:,} taps have no card; the command leaves them out")
-    return cases[best]
+    return told

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import log, sqrt
+from math import hypot, log, sqrt
 from typing import Any, Final
 
 import numpy as np
@@ -14,6 +14,8 @@ from wayveil.synthesis.model import Model, OfTaps
 
 # Half of all Laplace noise is within this many scales, and 95 % within log(20).
 HALF: Final = log(2)
+# Half of all normal noise is within this many deviations.
+HALF_NORMAL: Final = 0.674
 # Questions about taps, by what they count taps by.
 _TAPS_BY: Final[dict[str, tuple[Key, ...]]] = {
     "total": (),
@@ -42,11 +44,11 @@ class StatedNeed:
     part: bool = False
 
 
-def reached_needs(needs: Sequence[StatedNeed], model: Model) -> list[dict[str, Any]]:
+def reached_needs(needs: Sequence[StatedNeed], model: Model, size_error: float = 0.0) -> list[dict[str, Any]]:
     """Rows of a table: the typical error that was needed, promised and reached, of each need."""
     rows = []
     for need in needs:
-        error = None if need.part else typical_error(need, model)
+        error = None if need.part else typical_error(need, model, size_error)
         rows.append(
             {
                 "need": need.words,
@@ -59,14 +61,19 @@ def reached_needs(needs: Sequence[StatedNeed], model: Model) -> list[dict[str, A
     return rows
 
 
-def typical_error(need: StatedNeed, model: Model) -> float | None:
-    """Median relative error of the busiest cells as released, by the law of their noise; None where none is known."""
+def typical_error(need: StatedNeed, model: Model, size_error: float = 0.0) -> float | None:
+    """Median relative error of the busiest cells as released, by the law of their noise; None where none is known.
+
+    Where numbers were scaled to all rows, `size_error` is the deviation of that factor, which all cells share.
+    """
     found = _of_taps(need, model) if isinstance(model, OfTaps) else _of_trips(need, model)
     if found is None:
         return None
     values, noise = found
     busy = np.argsort(-values, kind="stable")[: need.top or max(int((values > 0).sum()), 1)]
-    return float(np.median(np.minimum(noise[busy] / np.maximum(values[busy], 1.0), 1.0)))
+    typical = float(np.median(np.minimum(noise[busy] / np.maximum(values[busy], 1.0), 1.0)))
+    scaled = need.question != "total" or isinstance(model, OfTaps)
+    return min(hypot(typical, HALF_NORMAL * size_error * scaled), 1.0)
 
 
 def _of_trips(need: StatedNeed, model: Model) -> tuple[Floats, Floats] | None:

@@ -91,7 +91,8 @@ def write_sheet(
     if order.rewritten is not None:
         sheet["rewritten_by"] = order.rewritten.describe()
     if stated.needs:
-        sheet["needs"] = reached_needs(stated.needs, model)
+        size_error = 0.0 if gate.size is None else gate.size.relative_error
+        sheet["needs"] = reached_needs(stated.needs, model, size_error)
     sheet["of_what"] = say_of_what(sheet)
     return sheet
 

@@ -52,7 +52,8 @@ class UnitChoice:
     max_taps      taps of one rider, rider-day or window that are counted, where taps are counted one by one
     window_hours  length of the unit `window`
     no_rider      rows without a rider: refused, left out (`drop`), or each a rider of its own (`own`)
-    bounding      `draw`: some trips of a rider count, chosen at random (default); `weights`: all, each less than whole
+    bounding      `draw`: some trips of a rider count, chosen at random; `weights`: all, each less than whole. Where
+                  nobody says it and no bound either, `weights`
     most_rows     rows of one rider that are in the number of all rows, where they count by weights
     """
 
@@ -68,6 +69,11 @@ class UnitChoice:
     def weighs(self) -> bool:
         """Tell whether all trips of a rider count by weights."""
         return self.bounding == "weights"
+
+    def settled(self, name: str, *, weighs: bool) -> "UnitChoice":
+        """Return it with weights for riders of whom nobody says a bound, where the mechanism can weigh."""
+        said = (self.bounding, self.max_trips, self.max_taps) != (None, None, None)
+        return replace(self, bounding="weights") if weighs and name == "rider" and not said else self
 
     def refuse_unused(self, name: str, *used: str) -> None:
         """Refuse bounds that the unit has no use for."""
@@ -121,10 +127,11 @@ def choose_mechanism(given: Mechanism | str | None, world: World) -> Mechanism:
     return find_mechanism(given)() if isinstance(given, str) else given
 
 
-def choose_unit(choice: UnitChoice, trips: Trips | TripFiles) -> Unit:
+def choose_unit(choice: UnitChoice, trips: Trips | TripFiles, *, weighs: bool = False) -> Unit:
     """Choose the unit of trips: by default a rider where the data knows riders, else a trip.
 
-    How many trips are drawn of a rider has no default where one has several: every choice loses trips or adds noise.
+    All trips of a rider count by weights unless a bound is said. How many are drawn has no default where a rider has
+    several: every choice loses trips or adds noise.
     """
     if choice.unit is not None and not isinstance(choice.unit, str):
         return choice.unit
@@ -135,6 +142,7 @@ def choose_unit(choice: UnitChoice, trips: Trips | TripFiles) -> Unit:
     if name in ("trip", "event"):
         choice.refuse_unused(name)
         return Trip() if name == "trip" else Event()
+    choice = choice.settled(name, weighs=weighs)
     choice.refuse_unused(name, "max_trips")
     bound = choice.max_trips
     if bound is None:
@@ -164,7 +172,7 @@ def _have_several(trips: Trips) -> bool:
     return len(known) > 0 and int(np.bincount(known).max()) > 1
 
 
-def choose_tap_unit(way: str, choice: UnitChoice) -> Unit:
+def choose_tap_unit(way: str, choice: UnitChoice, *, weighs: bool = False) -> Unit:
     """Choose the unit of taps: where they are counted one by one it bounds taps, where cards are chained trips."""
     if choice.unit is not None and not isinstance(choice.unit, str):
         return choice.unit
@@ -172,6 +180,7 @@ def choose_tap_unit(way: str, choice: UnitChoice) -> Unit:
     name = choice.unit or ("event" if counting else "rider")
     if name not in TAP_UNITS:
         raise ParameterError(f"unknown unit {name!r}; choose one of {', '.join(TAP_UNITS)}")
+    choice = choice.settled(name, weighs=weighs)
     if counting:
         return _unit_of_single_taps(name, choice)
     if name in ("event", "window") or (way == "study" and name != "rider"):
@@ -291,4 +300,4 @@ def order_trips(
     if kind.rows is None and kind.rule is None and isinstance(trips, Trips) and trips.source is not None:
         kind = replace(kind, rows="points")
     steps, chosen = kind.steps(trips.world, mechanism)
-    return Order(trips, steps, chosen, choose_unit(unit, trips), said=kind.rows)
+    return Order(trips, steps, chosen, choose_unit(unit, trips, weighs=chosen.weighs), said=kind.rows)

@@ -130,9 +130,10 @@ def order_taps(
     already private trips. The ledger knows the people by the taps, whatever is made of them.
     """
     way = how.of(taps)
-    protected = choose_tap_unit(way, unit)
-    how.refuse_unused(way, protected)
     chosen = None if mechanism is None else choose_mechanism(mechanism, taps.world)
+    weighs = chosen is None or chosen.weighs or way == "counts-first"
+    protected = choose_tap_unit(way, unit, weighs=weighs)
+    how.refuse_unused(way, protected)
     if isinstance(chosen, Weave) and isinstance(taps.world, Network):
         raise ParameterError(ON_STEPS)
     if way != "study":

@@ -64,7 +64,8 @@ def unmeasured(
         )
     else:
         found.append(
-            "More than noise: error bars hold noise and thresholds. What was cut to bound each unit is not in them."
+            "More than noise: error bars hold noise and thresholds. What was cut, drawn or weighed less to bound each "
+            "unit is not in them."
         )
     if raw is None:
         found.append(

@@ -178,6 +178,11 @@ class Weave(Mechanism):
         shares = self.shares.serving(parts, districts=named is not None)
         return self.model_copy(update={"shares": shares, "districts": named})
 
+    @property
+    def part_of_large_cells(self) -> Fraction:
+        """Return the part that needs give the number of trips and the hours."""
+        return sum((self.shares.needed.get(name, Fraction(0)) for name in ("trips", "hour")), Fraction(0))
+
     def public_files(self) -> dict[str, Path]:
         """Name the file of districts."""
         return {} if self.districts is None else {"districts": Path(self.districts)}
