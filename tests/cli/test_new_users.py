@@ -276,7 +276,7 @@ def test_check_shows_what_each_bound_would_give_and_says_none(wayveil, tmp_path)
     assert second["weight"] == pytest.approx(2 * first["weight"])
     assert second["noise"] == pytest.approx(first["noise"])
     assert "--max-trips" not in told["command"]
-    assert "--tuned-on-data" not in told["command"]
+    assert "bounding" not in told["command"]
 
 
 def test_check_says_when_rows_have_no_order_and_why_moves_do_not_fit(wayveil, tmp_path):

@@ -18,7 +18,7 @@ from wayveil.synthesis.noise_sums import NORMAL_95
 from wayveil.synthesis.tallies import kind_of
 
 # A count stands out of its noise from so many scales of it on. Set on two simulated cities (bench/needs.py).
-STANDS_OUT = 4.0
+STANDS_OUT = 3.0
 
 
 @dataclass(frozen=True, eq=False)
