@@ -2,8 +2,8 @@
 
     python -m bench.weights [--epsilon 1] [--tries 200] [--judge]
 
-Plain histograms of stops (0.81 of epsilon) and of hours (0.09), bounded by weights or by trips drawn at random; the rest
-buys the number of all trips, for both: drawn trips are scaled to it likewise, which no release does. Both have the
+Plain histograms of stops (0.81 of epsilon) and of hours (0.09), bounded by weights or by trips drawn at random; the
+rest buys the number of all trips, for both: drawn trips are scaled to it likewise, which no release does. Both have the
 same noise in every try, so that what is left of the difference is the bounding. Riders have 1 to 30 trips, 5.6 on
 average. In worlds with a `shift`, trips of riders with many of them go to other stops: the share `shift` of them has a
 demand of its own. The default bound was set on the seeds 0 to 3 and confirmed on those of `--judge`.

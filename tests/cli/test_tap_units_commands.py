@@ -80,7 +80,7 @@ def test_counts_with_routes_protect_riders_and_answer_by_route_and_hour(place):
     with pytest.raises(ParameterError, match="whole hours"):
         invoke(*asked, "--between", "07:30", "09:00")
     with pytest.raises(ParameterError, match="--max-taps"):
-        release(place, "never", *common, "--unit", "rider")
+        release(place, "never", *common, "--unit", "rider-day")
     with pytest.raises(InputError, match="no column"):
         release(place, "never", *common, "--with", "opt_out=wish")
     assert not (place / "never").exists()

@@ -21,10 +21,10 @@ from wayveil.world.world import World
 DEFAULT_PARTS: Mapping[str, Fraction] = MappingProxyType(
     {
         "total": Fraction(3, 100),
-        "boardings": Fraction(45, 100),
+        "boardings": Fraction(55, 100),
         "hours": Fraction(6, 100),
-        "districts": Fraction(18, 100),
-        "edges": Fraction(16, 100),
+        "districts": Fraction(14, 100),
+        "edges": Fraction(13, 100),
     }
 )
 

@@ -117,17 +117,25 @@ class Forecast:
         return replace(self, crowd=replace(self.crowd, rides=rides), like=self.like or self)
 
     def with_best_bound(self, needs: Sequence[Need], epsilon: float) -> "Forecast":
-        """Return it with the bound at which the needs that are counted cell by cell are least off."""
+        """Return it with the bound at which the needs that are counted cell by cell are least off.
+
+        The cells asked for gain from a large bound, all others from a small one: both are looked at.
+        """
         counted = [need for need in needs if need.question in self.scales(epsilon)]
 
         def off(told: "Forecast") -> float:
-            return sum(each.median / each.need.within for each in told.at(counted, epsilon))
+            scales, found = told.scales(epsilon), 0.0
+            for need in counted:
+                truth, shown = told._try(need, epsilon, scales)
+                everywhere = float(np.abs(shown - truth).mean(axis=0).sum() / max(truth.sum(), 1.0))
+                found += (_judge(need, epsilon, truth, shown).median * everywhere) ** 0.5 / need.within
+            return found
 
         return min((self.bounded(bound) for bound in BOUNDS), key=off) if counted else self
 
     @property
     def bound(self) -> int | None:
-        """What the rides of a rider count as at most; None: each ride is protected by itself."""
+        """Return what the rides of a rider count as at most; None: each ride is protected by itself."""
         return self.unit.max_trips if isinstance(self.unit, Rider) else None
 
     @cached_property
@@ -220,7 +228,12 @@ class Forecast:
         return {name: share * price for name, share in shares.items()}
 
     def _by_law(self, need: Need, epsilon: float, scales: Mapping[str, float]) -> Outlook:
-        """Errors that follow from the law of the noise, from trips that are not drawn, and from how rides are weighed.
+        return _judge(need, epsilon, *self._try(need, epsilon, scales))
+
+    def _try(
+        self, need: Need, epsilon: float, scales: Mapping[str, float]
+    ) -> tuple[Floats, NDArray[np.float64]]:
+        """The true numbers, and many tries of what would be shown, by the law of the noise and of the bounding.
 
         A place of riders with many rides shows fewer of them, drawn or weighed: that is in the errors too.
         """
@@ -237,7 +250,7 @@ class Forecast:
             noise = rng.laplace(0.0, scale, shape)
             if not (need.question == "total" and isinstance(self.mechanism, Weave)):
                 noise += truth * size.relative_error * rng.standard_normal((TRIES, 1))
-        return _judge(need, epsilon, truth, np.maximum(counted * self.stands_for + noise, 0.0))
+        return truth, np.maximum(counted * self.stands_for + noise, 0.0)
 
     def _woven(self, need: Need, epsilon: float) -> Outlook:
         """Errors of simulated releases, interpolated between their epsilons in logarithms.

@@ -61,7 +61,7 @@ class Crowd:
         return np.where(rider < 0, 1, many[place])
 
     def weigh(self, bound: int | None) -> Floats:
-        """What each trip counts on average where a rider has a bound: min(1, bound / trips of the rider)."""
+        """Return what each trip counts on average where a rider has a bound: min(1, bound / trips of the rider)."""
         many = self._of_rider
         return np.ones(len(many)) if bound is None else np.minimum(1.0, bound / many)
 
@@ -76,7 +76,7 @@ def _demand(network: Network) -> Attraction:
 
 
 def _at_any_hour(trips: Trips, rng: np.random.Generator) -> Trips:
-    """The same trips, each at an hour of its own: somebody with thirty of them made them on several days."""
+    """Return the trips, each at an hour of its own: somebody with thirty of them made them on several days."""
     assert trips.time is not None
     first = trips.time[trips.offsets[:-1]]
     moved = np.repeat(draw_departures(rng, len(trips)) - first, trips.lengths)
