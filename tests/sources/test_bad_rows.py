@@ -187,3 +187,16 @@ def test_one_record_more_brings_no_column_for_all_others(tmp_path):
     read = rows_of(file, **said, columns={"origin": "origin", "destination": "destination"})
     assert len(read) == 6
     assert read.rider is None
+
+
+def test_a_file_more_is_a_trip_more_and_joins_none_of_its_name_elsewhere(tmp_path):
+    reading, names = Reading(columns={"trip_id": "(file)"}), ["trip_id", "stop_id"]
+    files = [tmp_path / folder / "7.csv" for folder in ("monday", "tuesday")]
+    for file in files:
+        file.parent.mkdir()
+        file.write_text("stop_id\na\n")
+    assert open_table(files[:1], reading).read(names).rows() == [("7", "a")]
+    with pytest.raises(InputError, match="two files of one name"):
+        open_table(files, reading).read(names)
+    renamed = files[1].rename(files[1].with_name("8.csv"))
+    assert open_table([files[0], renamed], reading).read(names).rows() == [("7", "a"), ("8", "a")]

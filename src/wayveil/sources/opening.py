@@ -60,6 +60,13 @@ class SourceTable:
                     file=self.parts[0].name,
                     tells=LAYOUT,
                 )
+        stems = [_stem(part) for part in self.parts]
+        if given.get("trip_id") == FILE and len(set(stems)) < len(stems):
+            raise InputError(
+                "has two files of one name, which would be one trip; rename them",
+                file=self.name,
+                tells=LAYOUT,
+            )
         if given and self.parts[0].uneven is not None:
             header = [MARKS] * (MARKS in header)
         elif self.uneven:
@@ -123,12 +130,15 @@ class SourceTable:
     def _rewritten(self, part: Part, table: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
         there = {our: their for our, their in self.theirs.items() if their in table.columns}
         named = [our for our, their in self.theirs.items() if their == FILE and our in names]
-        stem = Path(part.name).name.partition(".")[0]
         table = table.select(
             *(pl.col(their).alias(our) for our, their in there.items()),
-            *(pl.lit(stem).alias(our) for our in named),
+            *(pl.lit(_stem(part)).alias(our) for our in named),
         )
         return of_one_form(canonical(table, self.reading, self.world).select(names))
+
+
+def _stem(part: Part) -> str:
+    return Path(part.name).name.partition(".")[0]
 
 
 def open_table(
