@@ -228,6 +228,10 @@ def test_words_of_headers_speak_several_languages():
         "Haltestellen-Nr": "stop_id",
         "Nr. Karte": "rider_id",
         "Ora di arrivo": "end",
+        "Fermata salita": "origin",
+        "Остановка высадки": "destination",
+        "乗車時刻": "start",
+        "카드번호": "rider_id",
         "Smart Card Type": None,
         "trip_duration": None,
     }
@@ -386,3 +390,19 @@ def test_a_folder_of_a_year_is_one_dataset_with_its_oddities_said(city, months, 
         write_plan(checked.plan, folder / "year.toml")
         assert wv.release(read_plan(folder / "year.toml")) is not None
         assert open_ledger(ledger).datasets() == ["year"]
+
+
+def test_columns_that_count_people_name_nobody(city):
+    folder, rides = city
+    rides.group_by("origin", "destination").len().rename({"len": "passengers"}).write_csv(folder / "od.csv")
+    checked = Guess("od.csv", "city.zip", ledger="none").look()
+    assert checked.findings.trips.rider is None
+    assert any("`passengers` seems to count people" in note for note in checked.findings.notes)
+
+
+def test_a_comment_is_no_header_however_many_commas_it_has(city):
+    folder, rides = city
+    lines = "# made by AFC\n# card, stop, time, card, stop, time\n"
+    truth.write_text(truth.clean(rides), folder / "comments.csv", before=lines)
+    checked = Guess("comments.csv", "city.zip", ledger="none").look()
+    assert (checked.plan.source.skip, len(checked.findings.trips)) == (2, len(rides))

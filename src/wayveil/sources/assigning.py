@@ -51,6 +51,9 @@ def assign_columns(profiles: dict[str, Profile], said: dict[str, str], world: Wo
     chosen = {
         ours: max(names, key=lambda name: _score(ours, profiles[name])) for ours, names in candidates.items()
     }
+    stops = profiles[chosen["stop_id"]] if {"stop_id", "lat", "lon"} <= set(chosen) else None
+    if stops is not None and stops.places and stops.place < 0.05:
+        chosen.pop("stop_id")  # `location_ping_id`: coordinates say where
     chosen = {**chosen, **said}
     _mend_ends(chosen, candidates, profiles)
     _fill_unnamed(chosen, profiles, world)
@@ -70,6 +73,8 @@ def _by_values(ours: str | None, profile: Profile) -> str | None:
         return "event_time"  # `tid` is a trip of some tools, and the time in the north
     if ours == "rider_id" and "unknown" in meanings(profile.name) and profile.distinct <= FEW:
         return None  # `member_casual`, `passenger class`: kinds of people
+    if ours == "rider_id" and is_count(profile):
+        return None
     if ours in MOMENTS:
         if profile.date > MOST:
             return DATES[ours]
@@ -81,6 +86,12 @@ def _by_values(ours: str | None, profile: Profile) -> str | None:
     if ours in ("lat", "lon") or (ours or "").endswith(("_lat", "_lon")):
         return ours if profile.degrees > 0.5 else None
     return ours
+
+
+def is_count(profile: Profile) -> bool:
+    """Tell whether a column counts people or rides: small numbers under a name in the plural."""
+    word = profile.name.strip().lower()
+    return word.endswith("s") and "id" not in meanings(word) and 0 < profile.size < 1_000
 
 
 def _score(ours: str, profile: Profile) -> tuple[float, float]:

@@ -105,6 +105,8 @@ def _shape(lines: list[str]) -> tuple[str, str, int, int]:
 
 def _lines_before(lines: list[str], separator: str, quote: str, fields: int) -> int:
     for number, line in enumerate(lines):
+        if line.startswith("# "):
+            continue
         row = next(csv.reader([line], delimiter=separator, quotechar=quote), [])
         # A header may lack what stands after the last separator of its rows.
         short = len(row) == fields - 1 and not _is_data(row) and all(cell.strip() for cell in row)

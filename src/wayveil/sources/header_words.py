@@ -13,7 +13,7 @@ _WORDS = {
         "from origin orig start started begin beginning board boarding boarded entry enter entrance departure "
         "depart departed dep pickup pick source von ab abfahrt einstieg eingang quelle anfang beginn quellort "
         "origine montee entree debut origen inicio subida embarque partida ascenso vertrek herkomst instap "
-        "van tapon tagon tapin checkin on in entrata partenza inizio origem saida pu logon o ent entrada "
+        "van tapon tagon tapin checkin on in entrata partenza salita inizio origem saida pu logon o ent entrada "
         "salida "
         "fra fran avgang pastigning pastigande afgang nastup odjezd wsiadanie odjazd poczatek poczatkowy "
         "wsiadania lahto nousu binis kalkis посадка посадки отправление 乗車 入場 出発 上车 进站 승차 출발"
@@ -22,7 +22,7 @@ _WORDS = {
         "to dest destination end ended finish finished alight alighting alighted exit arrival arrive arrived "
         "arr dropoff drop nach bis ankunft ausstieg ausgang ziel zielort ende arrivee fin descente sortie "
         "destino llegada bajada descenso aankomst bestemming uitstap eind einde naar tapoff tagoff tapout "
-        "checkout checkuit off out uscita arrivo fine destinazione chegada desembarque do logoff d ex "
+        "checkout checkuit off out uscita arrivo fine destinazione chegada desembarque do logoff d ex discesa "
         "til till avstigning avstigande vystup prijezd wysiadanie przyjazd koniec koncowy wysiadania "
         "poistuminen inis varis ankomst slut высадка высадки прибытие 降車 出場 到着 下车 出站 하차 도착"
     ),
@@ -35,7 +35,7 @@ _WORDS = {
         "остановка станция 駅 停留所 バス停 站点 车站 站 역 정류장"
     ),
     "time": (
-        "time timestamp ts datetime at moment zeit uhrzeit zeitpunkt zeitstempel heure horaire horodatage "
+        "time hour timestamp ts datetime at moment zeit uhrzeit zeitpunkt zeitstempel heure horaire horodatage "
         "hora tiempo tijd tijdstip ora orario tempo dtm dttm dt when clock uhr uur horario momento "
         "klokkeslett klokkeslaet klockslag tidspunkt tidpunkt klokke godzina czas cas aika kello saat zaman "
         "время 時刻 日時 時間 时间 시각 시간"
@@ -161,7 +161,8 @@ def column_for(name: str) -> str | None:
     """Return which of our columns a name says; None where it says none. Dates come as the date of their time."""
     said = meanings(name)
     kinds = set(said)
-    if not kinds or "other" in kinds or kinds == {"unknown"}:
+    known = kinds - {"other"} if kinds >= {"rider", "id"} else kinds  # `fare_media_id` is a card
+    if not kinds or "other" in known or kinds == {"unknown"}:
         return None
     end = _end(said)
     for axis in ("lat", "lon"):

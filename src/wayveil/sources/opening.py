@@ -154,8 +154,8 @@ def open_table(
         lacking = [name for name in parts[0].columns if name not in part.columns]
         if lacking:
             raise InputError(
-                f"has no column {lacking[0]!r}, which {Path(parts[0].name).name} has; files of one table have the "
-                "same columns",
+                f"has no column {lacking[0]!r}, which {parts[0].name} has; files of one table have the same columns: "
+                "name those that belong together",
                 file=part.name,
                 tells=LAYOUT,
             )

@@ -15,11 +15,12 @@ from wayveil.sources.assigning import (
     PLACES,
     Kind,
     assign_columns,
+    is_count,
     lacking_columns,
     only_used,
 )
 from wayveil.sources.column_names import DATES
-from wayveil.sources.header_words import column_for
+from wayveil.sources.header_words import column_for, meanings
 from wayveil.sources.moments import ORDERS, parse_moments
 from wayveil.sources.opening import FILE, SourceTable
 from wayveil.sources.profiles import Profile, Profiler
@@ -105,6 +106,15 @@ def recognise(
         ColumnGuess(our, their, _reason(our, profiles[their], times, world)) for our, their in chosen.items()
     )
     unread = tuple(name for name in head.columns if name not in chosen.values() and name != "wayveil_marks")
+    for name in unread:
+        if is_count(profiles[name]) and {"rider", "trip"} & set(meanings(name)):
+            notes.append(
+                f"`{name}` seems to count people, and every row is read as one: write a row for each of them"
+            )
+        if profiles[name].place > 0.9 and "origin" not in chosen and profiles[name].distinct > FEW:
+            notes.append(
+                f"`{name}` holds places too: if rows are rides, --map origin=COLUMN --map destination=COLUMN"
+            )
     return Recognised(reading, kind, why, columns, (*lone, *notes), doubts, boardings, unread=unread)
 
 
