@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from report_world import grid_city
 
+from ring_networks import ring_of_stops
 from wayveil.accuracy.numbers import Judged
 from wayveil.report.error_table import accuracy_rows, verdict
 from wayveil.report.rankings import journey_ranking, move_ranking, ranking, ranking_table
@@ -174,6 +175,21 @@ def test_a_ranking_shows_numbers_as_they_were_judged():
     table = ranking_table(rows, "stop")
     assert table.columns == ["rank", "stop", "private", "low", "high", "ranks"]
     assert "raw" in ranking_table(ranking(str, np.array([1]), np.array([2]), 1), "stop").columns
+
+
+def test_lines_of_express_runs_are_drawn_along_their_track():
+    """An express train that skips a stop was a chord across the map."""
+    ring = ring_of_stops(6, seconds=600, skip=2)
+    ring.metres = 1_000.0 * ((ring.indices - ring.sources) % 6)
+    canvas = Canvas.of(ring)
+    assert canvas.between[0, 2] == [1]
+    assert (0, 1) not in canvas.between
+    express = network_group(ring, canvas)
+    x, y = canvas.x, canvas.y
+    way = [f"{x[at]:.1f} {y[at]:.1f}".replace(".0", "") for at in (0,)]
+    steps = [(x[1] - x[0], y[1] - y[0]), (x[2] - x[1], y[2] - y[1])]
+    told = "".join(f"l{a:.1f}".removesuffix(".0") + f" {b:.1f}".removesuffix(".0") for a, b in steps)
+    assert f"M{way[0]}{told}" in express
 
 
 def test_journeys_are_pairs_of_ends():

@@ -21,12 +21,14 @@ class Accuracy:
     """Intervals by kind of question, a verdict on each, and what the model itself expects (None: it does not).
 
     `again` are the trips of the release made again with simulated noise, to which any question may be put as well.
+    `smoothed`: how many times farther off stops are by their noisy counts than that shows, beyond what is usual.
     """
 
     bands: Mapping[str, Bands]
     verdicts: tuple[Verdict, ...]
     expected: tuple[ExpectedError, ...] | None
     again: Trips | None = None
+    smoothed: float = 1.0
 
     def of(self, kind: str) -> Verdict | None:
         """The verdict on one kind of question."""
@@ -56,6 +58,7 @@ class Accuracy:
             "intervals": {kind: bands.record() for kind, bands in self.bands.items()},
             "verdicts": [asdict(verdict) for verdict in self.verdicts],
             "expected": None if self.expected is None else [asdict(error) for error in self.expected],
+            "smoothed": self.smoothed,
         }
 
     @classmethod
@@ -67,4 +70,5 @@ class Accuracy:
             tuple(Verdict.of_record(verdict) for verdict in record["verdicts"]),
             None if expected is None else tuple(ExpectedError(**error) for error in expected),
             again,
+            record.get("smoothed", 1.0),
         )

@@ -62,13 +62,13 @@ def _groups(number: Floats) -> list[slice]:
     return [slice(*pair) for pair in zip(cuts, [*cuts[1:], len(number)], strict=True)]
 
 
-def find_even_bands(truth: Tally, replica: Tally, least: float) -> Bands | None:
+def find_even_bands(truth: Tally, replica: Tally, least: float, smoothed: float = 1.0) -> Bands | None:
     """Intervals of numbers that follow from whole trips, even on both sides; None where a replica shows too little.
 
     One replica may have more of everything than the release, or less; the truth may lie on either side of both. So what
     all numbers have in common (`together`) is a deviation of unknown sign, and the rest is the mean square of what a
     replica is off where it shows about as much. One replica is one draw of the former, which is never thought to be
-    below `least`.
+    below `least`. Where noise made the release smooth, a replica shows too little by the root of `smoothed`.
     """
     shown, true = replica.beside(truth)
     seen = shown > 0
@@ -86,7 +86,7 @@ def find_even_bands(truth: Tally, replica: Tally, least: float) -> Bands | None:
     half = np.array(
         [EVEN_CAUTION * q * np.sqrt(np.mean(off[p] ** 2)) for q, p in zip(room, groups, strict=True)]
     )
-    half = np.maximum(half, LEAST_HALF)
+    half = np.maximum(half, LEAST_HALF) * sqrt(smoothed)
     centres = np.array([np.median(number[part]) for part in groups])
     lower = centres[0] * BELOW
     half = np.concatenate([half[0] * np.sqrt((centres[0] + 1) / (lower + 1)), half])

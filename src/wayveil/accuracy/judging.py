@@ -26,15 +26,17 @@ from wayveil.accuracy.distances import (
     with_sizes,
 )
 from wayveil.accuracy.find_bands import find_bands, find_even_bands, find_sum_bands
+from wayveil.accuracy.judged import JudgedRelease
 from wayveil.accuracy.misfits import MISFIT, OF_WAYS, find_bias, is_misfit, least_together
 from wayveil.accuracy.paid_sizes import held_by_law, paid_error, paid_size, paid_total
-from wayveil.accuracy.posterior import MEAN_IN_HALF, mean_errors
+from wayveil.accuracy.posterior import MEAN_IN_HALF, mean_errors, off_by
 from wayveil.accuracy.replicas import draw_replicas, mechanism_of
 from wayveil.accuracy.sized import Sized
-from wayveil.accuracy.sizes import find_sizes
+from wayveil.accuracy.sizes import SEEN_TWICE, find_sizes
 from wayveil.accuracy.verdicts import SINGLE, Verdict, give_verdict
 from wayveil.progress import step
 from wayveil.released.released_trips import ReleasedTrips, followed_by
+from wayveil.synthesis.counted import AllCounted, CountsCells
 from wayveil.synthesis.estimates import Visits
 from wayveil.synthesis.model import (
     Estimates,
@@ -61,6 +63,12 @@ MOST_PUBLIC = 20_000
 FEW_PUBLIC, FEW_ENDS = 1_000, 250
 # Kinds that count trips and not their visits.
 OF_ENDS = frozenset({"total", "boardings", "alightings", "journeys", "journey-hours"})
+# Kinds that a noisy count of every stop tells by itself.
+AT_STOPS = frozenset({"boardings", "alightings"})
+# Public knowledge has to be so many times farther off before a release is said to be better.
+SURELY = 1.1
+# Replicas show so much too little where intervals hold all the same, and noise smooths by no more than the other.
+USUAL, MOST_SMOOTHED = 1.25, 2.5
 # Mean of the absolute error in standard deviations, for the normal law.
 MEAN_ERROR = sqrt(2 / pi)
 NOTHING_KNOWN = Accuracy({}, (), None)
@@ -152,7 +160,19 @@ class _Judging:
                 found = self._bands(kind, true, shown)
             if found is not None:
                 bands[kind] = found
-        return Accuracy(bands, tuple(verdicts), self.expected, self.replicas[0].trips)
+        return Accuracy(bands, tuple(verdicts), self.expected, self.replicas[0].trips, self.smoothed)
+
+    @cached_property
+    def smoothed(self) -> float:
+        """Return how many times farther off stops are by noisy counts than replicas show, beyond what is usual."""
+        told = []
+        for kind in AT_STOPS:
+            true = tally(kind, self.release.trips)
+            verdict = _judge_stops(self.release, kind, true, Tally(true.cells, np.zeros(len(true.cells))))
+            if verdict is not None:
+                shown = [tally(kind, replica.trips) for replica in self.replicas]
+                told.append(verdict.error / max(self._evidence(kind, true, shown).error, 1e-9))
+        return float(np.clip(max(told, default=1.0) / USUAL, 1.0, MOST_SMOOTHED))
 
     @cached_property
     def public(self) -> Trips:
@@ -173,7 +193,7 @@ class _Judging:
             parts = [tally("stops", each.trips) for each in self.replicas]
             found = find_sum_bands(tally("stops", self.release.trips), parts, least)
         elif kind in self.even:
-            found = find_even_bands(true, shown[0], least)
+            found = find_even_bands(true, shown[0], least, self.smoothed)
         else:
             found = find_bands(true, shown)
         return None if found is None else found.widen(MISFIT * bias)
@@ -190,6 +210,9 @@ class _Judging:
         else:
             trips /= share_kept(trips, [len(replica.trips) for replica in self.replicas])
             told = public_tally(kind, self.public, trips) if KINDS[kind].public else None
+            counted = _judge_stops(self.release, kind, true, told)
+            if counted is not None:
+                return counted
             verdict = judge_kind(kind, self._evidence(kind, true, shown), told, worst)
         return with_sizes(verdict, true, shown[0], told, worst or 1.0)
 
@@ -243,6 +266,36 @@ def _ask_model(release: ReleasedTrips, replicas: Sequence[Replica]) -> tuple[Exp
     if not isinstance(release.model, ExpectsErrors):
         return None
     return tuple(release.model.expected_errors(release.trips, replicas[0]))
+
+
+def _judge_stops(release: ReleasedTrips, kind: str, shown: Tally, told: Tally | None) -> Verdict | None:
+    """The verdict on stops whose noisy counts tell it; None where they do not.
+
+    A release that noise made smooth has replicas that are as smooth; the counts know what was smoothed away, and how
+    far public knowledge is off as well.
+    """
+    known = release.model.counted(kind) if isinstance(release.model, CountsCells) else None
+    if kind not in AT_STOPS or not isinstance(known, AllCounted) or not isinstance(release, JudgedRelease):
+        return None
+    believed, cells = release.posterior(kind), np.arange(len(known.values))
+    if believed is None or told is None:
+        return None
+    values = release.sharpen(kind, cells, shown.at(cells))
+    off, public = off_by(values, believed), off_by(told.at(cells), believed)
+    size = max(float(values.sum()), 1.0)
+    # Both are seen beside the truth, and not beside each other.
+    seen = give_verdict(
+        kind,
+        int(np.count_nonzero(values)),
+        size,
+        float(off.sum()) / size,
+        SEEN_TWICE * float(public.sum()) / size,
+        sure=True,
+        worst=1 / SEEN_TWICE,
+    )
+    sizes = find_sizes(values, off, public, worst=1 / SEEN_TWICE)
+    better = float(public.sum()) > SURELY * float(off.sum()) and not seen.is_noise
+    return replace(seen, public=float(public.sum()) / size, says_more=better, sizes=sizes)
 
 
 def _invented(release: ReleasedTrips, kind: str, replicas: Sequence[Replica]) -> float:

@@ -225,7 +225,8 @@ def _pair_ends(release: JudgedRelease, numbers: Numbers) -> Interval | None:
     scale = 1.0 if numbers.whole else max(float(np.nanmax(np.abs(numbers.pairs[0]))), 1e-9) / SHARES
     true, again = (np.nan_to_num(side) / scale for side in numbers.pairs)
     cells = np.arange(len(true))
-    bands = find_even_bands(Tally(cells, true), Tally(cells, again), least_together(release.model))
+    sides, least = (Tally(cells, true), Tally(cells, again)), least_together(release.model)
+    bands = find_even_bands(*sides, least, release.accuracy.smoothed)
     if bands is None:
         return None
     bands = bands.widen(MISFIT * (release.accuracy.bias(numbers.kind) or 0.0))

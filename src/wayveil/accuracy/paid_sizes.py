@@ -27,7 +27,8 @@ def paid_size(release: ReleasedTrips) -> Sized | None:
             ("visits", "visits", model.size.visits),
         )
     }
-    return Sized(model.size, float(len(trips)), float(trips.visits), model.thinned, noise)
+    continued = getattr(model, "continued", 0.0)
+    return Sized(model.size, float(len(trips)), float(trips.visits), model.thinned, continued, noise)
 
 
 def _paid_half(release: ReleasedTrips, label: str) -> float | None:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
-from scipy.special import gammaln, kve
+from scipy.special import erf, gammaln, kve, ndtri
 
 from wayveil.arrays import Floats, Ints
 from wayveil.synthesis.counted import AllCounted, CountedCells, KeptCounted
@@ -37,8 +37,9 @@ FAR: Final = 40.0
 ROUNDS: Final = 200
 # Counts closer than this share of their noise are taken for the same.
 CLOSE: Final = 0.05
-# Weight of every bell before any cell is seen, in cells: no size is impossible.
-TRACE: Final = 0.05
+# Weight of every bell before any cell is seen, in cells: no size is impossible. Set on four simulated towns under noise
+# of scale 6 to 40: with less, cells that noise hides follow a law that it made up (90 % of intervals hold).
+TRACE: Final = 0.3
 # From so many Laplace variables on, their sum is taken for normal.
 NORMAL_FROM: Final = 40.0
 
@@ -105,6 +106,15 @@ def mean_errors(known: Estimate) -> Floats:
         return np.full(len(known.values), np.nan)
     lifted = 0.0 if believed.mean is None else np.abs(known.values - believed.mean)
     return np.asarray(lifted + MEAN_IN_HALF * (believed.high - believed.low) / 2, np.float64)
+
+
+def off_by(shown: Floats, believed: Posterior) -> Floats:
+    """Return how far off shown numbers are on average, given what is believed of each: the mean of a folded bell."""
+    away = np.abs(shown - believed.mean)
+    spread = np.maximum((believed.high - believed.low) / 2 / float(ndtri(1 - OUTSIDE)), 1e-9)
+    return spread * np.sqrt(2 / np.pi) * np.exp(-((away / spread) ** 2) / 2) + away * erf(
+        away / spread / np.sqrt(2)
+    )
 
 
 def find_posterior(

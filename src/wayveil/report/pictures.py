@@ -80,63 +80,62 @@ def hour_chart(private: Trips, raw: Trips | None = None, bars: NoiseBars | None 
     taps = release is not None and release.visits_are_taps
     sides = _sides(private, raw if raw is not None and raw.time is not None else None)
     counts = {label: count_hours(trips, taps=taps) for label, trips in sides.items()}
-    ends = None
+    table = pl.DataFrame({"hour": np.arange(24), **counts})
     if release is not None:
-        answer = ask_release(release, Asked("hours"), anyway=True).table
-        names = ("answer", "low", "high")
-        dense = pl.DataFrame({"hour": np.arange(24)}).join(
-            answer.select(pl.col("hour").cast(pl.Int64), *names), on="hour", how="left", maintain_order="left"
-        )
-        counts["private"] = dense["answer"].fill_null(0).to_numpy()
-        if dense["high"].null_count() < 24:
-            ends = dense["low"].fill_null(0).to_numpy(), dense["high"].fill_null(0).to_numpy()
-    size = max(float(counts["private"].sum()), 1.0)
-    what = "taps" if taps else "trips"
+        table = _with_answer(table, ask_release(release, Asked("hours"), anyway=True).table, "hour")
     title = "Taps by hour of the day" if taps else "Trips that begin in each hour of the day"
-    svg = column_chart(
-        [f"{hour}" for hour in range(24)],
-        shares(counts["private"]),
-        shares(counts["raw"]) if "raw" in counts else None,
-        name="hours",
-        title=title,
-        axis="o'clock",
-        what=what,
-        ends=None if ends is None else (ends[0] / size, ends[1] / size),
-    )
-    data = _with_ends(_shares_table("hour", np.arange(24), what, counts), ends)
-    return Chart("hours", svg, data, title, plain=True)
+    return _columns("hours", table, title, "o'clock", "taps" if taps else "trips")
 
 
 def distance_chart(release: JudgedRelease, raw: Trips | None = None) -> tuple[Chart | None, str]:
     """Trips by their kilometres, as `ask distances` has them, and what to think of that; None: it is refused."""
-    asked = Asked("distances")
     try:
-        answer = ask_release(release, asked, anyway=raw is not None)
+        answer = ask_release(release, Asked("distances"), anyway=raw is not None)
     except RefusedError as refused:
         return None, str(refused)
-    table = answer.table
-    if raw is not None:
-        true = count_cells(TripQuestion("distances"), raw, None)
-        true = true.select(from_km=pl.col("cell") * CLASS["distances"], raw="n")
-        table = table.join(true, on="from_km", how="full", coalesce=True).sort("from_km")
-        table = table.with_columns(pl.col("answer", "raw").fill_null(0))
-    sides = {name: table[name].to_numpy() for name in ("answer", "raw") if name in table.columns}
-    size = max(float(sides["answer"].sum()), 1.0)
-    ends = None
-    if table["high"].null_count() < table.height:
-        ends = table["low"].fill_null(0).to_numpy() / size, table["high"].fill_null(0).to_numpy() / size
-    title = "Trips by their kilometres"
+    sides = {
+        label: count_cells(TripQuestion("distances"), trips, None).select(
+            from_km=pl.col("cell") * CLASS["distances"], n="n"
+        )
+        for label, trips in _sides(release.trips, raw).items()
+    }
+    table = pl.concat(sides.values()).select("from_km").unique().sort("from_km")
+    for label, counts in sides.items():
+        table = table.join(counts.rename({"n": label}), on="from_km", how="left", maintain_order="left")
+    axis = f"kilometres, in steps of {CLASS['distances']}"
+    table = _with_answer(table.fill_null(0), answer.table, "from_km")
+    return _columns("distances", table, "Trips by their kilometres", axis, "trips"), answer.note
+
+
+def _with_answer(table: pl.DataFrame, answer: pl.DataFrame, key: str) -> pl.DataFrame:
+    """The numbers of the release as they were answered, with their ends where these are known."""
+    answer = answer.select(pl.col(key).cast(pl.Int64), private="answer", low="low", high="high")
+    found = table.drop("private").join(answer, on=key, how="left", maintain_order="left")
+    found = found.with_columns(pl.col("private").fill_null(0))
+    return found if found["high"].null_count() < found.height else found.drop("low", "high")
+
+
+def _columns(name: str, table: pl.DataFrame, title: str, axis: str, what: str) -> Chart:
+    """A column per row of a table whose first column names it; others are `private`, maybe `raw`, `low` and `high`."""
+    key = table.columns[0]
+    counts: dict[str, Ints] = {
+        label: table[label].to_numpy() for label in ("raw", "private") if label in table.columns
+    }
+    size, ends = max(float(counts["private"].sum()), 1.0), None
+    if "high" in table.columns:
+        ends = table["low"].fill_null(0).to_numpy(), table["high"].fill_null(0).to_numpy()
     svg = column_chart(
-        [f"{km}" for km in table["from_km"]],
-        shares(sides["answer"]),
-        shares(sides["raw"]) if "raw" in sides else None,
-        name="distances",
+        [f"{value}" for value in table[key]],
+        shares(counts["private"]),
+        shares(counts["raw"]) if "raw" in counts else None,
+        name=name,
         title=title,
-        axis=f"kilometres, in steps of {CLASS['distances']}",
-        what="trips",
-        ends=ends,
+        axis=axis,
+        what=what,
+        ends=None if ends is None else (ends[0] / size, ends[1] / size),
     )
-    return Chart("distances", svg, table, title, plain=True), answer.note
+    data = _with_ends(_shares_table(key, table[key].to_numpy(), what, counts), ends)
+    return Chart(name, svg, data, title, plain=True)
 
 
 def count_hours(trips: Trips, *, taps: bool = False) -> Ints:

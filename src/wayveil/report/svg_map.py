@@ -5,8 +5,8 @@ that the page's style sheet knows, so that maps follow light, dark and print. To
 one decimal, the public network underneath is drawn once and reused, and only the busiest lines have hover text.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from html import escape
 
 import numpy as np
@@ -16,6 +16,7 @@ from wayveil.report.chart import GROUND
 from wayveil.utility.edges import EdgeFlows
 from wayveil.world.geo import project
 from wayveil.world.network import Network
+from wayveil.world.network_lines import express_tracks
 
 CLASSES = 6
 
@@ -61,6 +62,7 @@ WIDTH = 1000.0
 _MARGIN = 24.0
 _MIN_HEIGHT, _MAX_HEIGHT = 420.0, 1100.0
 MAX_LINES = 6_000
+MOST_TRACED = 30_000
 MAX_HOVERS = 1_000
 _LABELS = 8
 _LABEL_CHARACTERS = 26
@@ -68,12 +70,16 @@ _LABEL_CHARACTERS = 26
 
 @dataclass(frozen=True, eq=False)
 class Canvas:
-    """Where the stops of a network lie on the page, in units of the drawing, and how long a unit is."""
+    """Where the stops of a network lie on the page, in units of the drawing, and how long a unit is.
+
+    `between` has the stops that express runs pass on their way from a to b (a < b): lines are drawn along the track.
+    """
 
     x: Floats
     y: Floats
     height: float
     metres_per_unit: float
+    between: Mapping[tuple[int, int], list[int]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, network: Network) -> "Canvas":
@@ -84,7 +90,23 @@ class Canvas:
         height = float(np.clip(tall * scale + 2 * _MARGIN, _MIN_HEIGHT, _MAX_HEIGHT))
         x = (east - (east.max() + east.min()) / 2) * scale + WIDTH / 2
         y = height / 2 - (north - (north.max() + north.min()) / 2) * scale
-        return cls(x.round(1), y.round(1), round(height), 1 / scale)
+        return cls(x.round(1), y.round(1), round(height), 1 / scale, _passed(network))
+
+
+def _passed(network: Network) -> dict[tuple[int, int], list[int]]:
+    """The stops that lie on the track of each express edge, from its lower end to its higher one."""
+    if not 0 < network.edges <= MOST_TRACED or not len(network.route_ids):
+        return {}
+    edge, line, onto = express_tracks(network)
+    found = {}
+    for row in np.flatnonzero(np.diff(edge * len(network.route_ids) + line, prepend=-1)).tolist():
+        same = (edge[row:] == edge[row]) & (line[row:] == line[row])
+        many = len(same) if same.all() else int(np.argmin(same))
+        # Tracks are told from their end to their begin.
+        stops = network.indices[onto[row : row + many]][:0:-1].tolist()
+        one, other = int(network.sources[edge[row]]), int(network.indices[edge[row]])
+        found[min(one, other), max(one, other)] = stops if one < other else stops[::-1]
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -243,13 +265,15 @@ def _number(value: float) -> str:
 
 
 def _lines(canvas: Canvas, a: AnyInts, b: AnyInts) -> list[str]:
-    """One path command pair per line, the second point relative to the first."""
-    return [
-        f"M{_number(x)} {_number(y)}l{_number(dx)} {_number(dy)}"
-        for x, y, dx, dy in zip(
-            canvas.x[a], canvas.y[a], canvas.x[b] - canvas.x[a], canvas.y[b] - canvas.y[a], strict=True
-        )
-    ]
+    """One path per line, each point relative to the one before."""
+    drawn = []
+    for one, other in zip(a.tolist(), b.tolist(), strict=True):
+        stops = [one, *canvas.between.get((one, other), ()), other]
+        x, y = canvas.x[stops], canvas.y[stops]
+        steps = zip(np.diff(x).tolist(), np.diff(y).tolist(), strict=True)
+        ways = "".join(f"l{_number(dx)} {_number(dy)}" for dx, dy in steps)
+        drawn.append(f"M{_number(x[0])} {_number(y[0])}{ways}")
+    return drawn
 
 
 def _labels(canvas: Canvas, labels: list[tuple[int, str]], size: float) -> str:

@@ -126,7 +126,16 @@ class NoisyTree(Model):
         depth = np.repeat(np.arange(len(sizes)), sizes)
         node = np.concatenate([np.zeros(0, np.int64), *(np.arange(size) for size in sizes)])
         ends = np.repeat(np.flatnonzero(copies), copies[copies > 0])
-        return self.decode(*self._paths(depth[ends], node[ends]), rng)
+        made = self.decode(*self._paths(depth[ends], node[ends]), rng)
+        return self.go_on(made, np.concatenate([np.zeros(0), *self.cut()])[ends], rng)
+
+    def cut(self) -> list[Floats]:
+        """Return the chance that a trip which ends at a node was cut there."""
+        return [np.zeros(len(level)) for level in self.levels]
+
+    def go_on(self, trips: Trips, cut: Floats, rng: np.random.Generator) -> Trips:
+        """Let trips go on that were cut, where it is known how long they are."""
+        return trips
 
     @property
     def trips(self) -> float:
@@ -182,13 +191,83 @@ class NoisyTree(Model):
 
 @dataclass(frozen=True, eq=False)
 class PrefixTree(NoisyTree):
-    """A tree over locations: sequences without times."""
+    """A tree over locations: sequences without times.
+
+    Where a threshold cut a branch, its trips would end at a stop where nobody got off. If the number of visits was
+    bought, so many trips go on as are too short, each by the ways on which other trips leave the stops that it is at.
+    """
+
+    @property
+    def continued(self) -> float:
+        """By what share trips of the tree are too short, so that they go on; 0 where nobody knows."""
+        ending = [float(left.sum()) for left in self.ending()]
+        if self.size is None or sum(ending) <= 0:
+            return 0.0
+        mean = sum(left * depth for depth, left in enumerate(ending, 1)) / sum(ending)
+        return max(1 - mean * self.size.trips / max(self.size.visits, 1.0), 0.0)
 
     def decode(self, symbol: Int32s, offsets: Ints, rng: np.random.Generator) -> Trips:
         return Trips(symbol, offsets, self.world)
 
+    def cut(self) -> list[Floats]:
+        """At the height of the tree all; above it, as many as fit under the threshold of the missing children."""
+        found = []
+        for depth, (level, ending) in enumerate(zip(self.levels, self.ending(), strict=True)):
+            if depth + 1 == len(self.levels):
+                found.append(np.ones(len(level)))
+                continue
+            below = self.levels[depth + 1]
+            missing = self.world.successors.degree(level.symbol) - np.bincount(
+                below.parent, minlength=len(level)
+            )
+            found.append(np.clip(missing * below.threshold / np.maximum(ending, 1e-9), 0.0, 1.0))
+        return found
+
+    def go_on(self, trips: Trips, cut: Floats, rng: np.random.Generator) -> Trips:
+        """Let as many go on as are too short: they were cut halfway, on average."""
+        short = self.continued
+        if self.size is None or short <= 0 or not cut.sum():
+            return trips
+        chosen = np.flatnonzero(rng.random(len(trips)) < cut * min(2 * short * len(trips) / cut.sum(), 1.0))
+        missing = short * self.size.visits / max(self.size.trips, 1.0) * len(trips)
+        mean = max(missing / max(len(chosen), 1), 1.0)
+        return continue_trips(trips, chosen, rng.geometric(1 / mean, len(chosen)), rng)
+
     def symbol_columns(self, depth: int, symbol: Int32s) -> dict[str, pl.Series]:
         return {"stop_id": self.stop_ids(symbol)}
+
+
+def continue_trips(trips: Trips, chosen: Ints, steps: Ints, rng: np.random.Generator) -> Trips:
+    """Let chosen trips go on for so many steps, as any of the trips do that pass their last two stops, or the last."""
+    place, size = trips.location.astype(np.int64), np.int64(trips.world.size)
+    inside = np.ones(trips.visits, np.int64)
+    inside[trips.offsets[:-1][trips.lengths > 0]] = 0
+    second = np.flatnonzero(inside)
+    third = second[1:][np.diff(second) == 1]
+    ways = []
+    for at, key in ((third, place[third - 2] * size + place[third - 1]), (second, place[second - 1])):
+        order = np.argsort(key, kind="stable")
+        ways.append((key[order], place[at[order]]))
+    last = trips.offsets[1:][chosen] - 1
+    now, before = place[last], np.where(inside[last] == 1, place[np.maximum(last - 1, 0)], -1)
+    who, where = [np.repeat(np.arange(len(trips)), trips.lengths)], [place]
+    left = steps.copy()
+    while len(chosen):
+        found = np.full(len(chosen), -1, np.int64)
+        for (keys, goals), key in zip(ways, (before * size + now, now), strict=True):
+            first, beyond = np.searchsorted(keys, key), np.searchsorted(keys, key, side="right")
+            pick = first + np.floor(rng.random(len(key)) * (beyond - first)).astype(np.int64)
+            known = (found < 0) & (beyond > first)
+            found[known] = goals[pick[known]]
+        who.append(chosen[found >= 0])
+        where.append(found[found >= 0])
+        left -= 1
+        kept = (found >= 0) & (left > 0)
+        chosen, before, now, left = chosen[kept], now[kept], found[kept], left[kept]
+    owner, stops = np.concatenate(who), np.concatenate(where)
+    order = np.argsort(owner, kind="stable")
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=len(trips)))])
+    return Trips(stops[order].astype(np.int32), offsets, trips.world)
 
 
 def times_within(bins: TimeBins, bin_: AnyInts, offsets: Ints, rng: np.random.Generator) -> Ints:
