@@ -1,48 +1,61 @@
-"""What `check` advises for trips: what a row seems to be, what each bound would keep, and keys of a advice.
+"""What `check` advises: what a row seems to be, what each bound would give, and keys of a plan.
 
-All of it comes from exact facts about the raw trips: for the data holder's eyes only, and a choice made from it is a
+All of it comes from exact facts about the raw rows: for the data holder's eyes only, and a choice made from it is a
 look at the data, which the plan that it recommends declares.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from wayveil.mechanisms.mechanism import DEFAULT_PARTS
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
+from wayveil.mechanisms.tap_counts import TapCounts
 from wayveil.plan.outlook import Forecast
+from wayveil.plan.tap_units import advise_units, say_unit
 from wayveil.plan.telling import BOUNDS_HEADER, HEADER, Bound, Told, plan_riders, say_remedies, tell_answers
-from wayveil.privacy.units import Rider, Trip
+from wayveil.privacy.units import Event, Trip
 from wayveil.releases.order import default_mechanism
 from wayveil.simulate.crowd import Crowd
+from wayveil.taps.taps import Taps
 from wayveil.trips.legs import VisitKind, Ways, counted_world
 from wayveil.trips.network_fit import MOST_BROKEN, NetworkFit, fit_moves, without_way
 from wayveil.trips.trips import Trips
 from wayveil.world.gtfs.feed_tables import Feed
 from wayveil.world.gtfs.service import covered_dates
 from wayveil.world.network import Network
+from wayveil.world.timebins import DAY
 
 # Most trips have both ends, or rows are boardings.
 BOTH_ENDS = 0.9
 # Trips of calls have moves; where at most this share has any, rows are boardings.
 MOSTLY_SINGLE = 0.05
-DAY = 86_400
+# A time of day without a date is read as one of the first of January 1970.
+UNDATED = 2 * DAY
+# Keys of a plan that were chosen by looking at rows.
+TUNED = {"max_trips", "max_taps", "mechanism", "ways"}
 
 
 @dataclass
 class Advice:
-    """What a file of trips seems to be and why, and the keys of a plan that suit it."""
+    """What a file seems to be and why, and the keys of a plan that suit it."""
 
     rows: VisitKind
     why: str
     fit: NetworkFit | None = None
     bounds: list[Bound] = field(default_factory=list)
-    max_trips: int | None = None
+    most: int | None = None
     notes: list[str] = field(default_factory=list)
     values: dict[str, Any] = field(default_factory=dict)
     told: list[Told] = field(default_factory=list)
+
+    @property
+    def thing(self) -> str:
+        """Name what is counted of a rider; trips that look like taps were read as trips."""
+        return "taps" if self.rows == "taps" and self.fit is None else "trips"
 
     def lines(self) -> list[str]:
         """Say it in sentences and a small table."""
@@ -50,7 +63,7 @@ class Advice:
         found += self.fit.lines() if self.fit is not None and self.fit.moves else []
         if self.bounds:
             found.append(BOUNDS_HEADER)
-            found += [row.words(chosen=row.most == self.max_trips) for row in self.bounds]
+            found += [row.words(chosen=row.most == self.most) for row in self.bounds]
         found += [HEADER, *(each.words for each in self.told)] if self.told else []
         return [*found, *(f"note: {note}" for note in self.notes)]
 
@@ -60,7 +73,38 @@ class Advice:
         bounds = [vars(row) for row in self.bounds]
         said = {"seems": self.rows, "moves_that_the_network_lacks": lacking}
         told = [vars(each) for each in self.told]
-        return {**said, "bounds": bounds, "max_trips": self.max_trips, "answers": told}
+        return {**said, "bounds": bounds, f"max_{self.thing}": self.most, "answers": told}
+
+    def protect_riders(self, rows: Trips, told: Forecast, epsilon: float) -> Forecast:
+        """Choose what the rows of a rider count as; gives the forecast with it."""
+        assert rows.rider is not None
+        known = rows.rider >= 0
+        if not known.all():
+            self.values["no_rider"] = "drop"
+            self.notes.append(
+                f"{(~known).sum():,} {self.thing} have no rider id; the command leaves them out"
+            )
+        crowd = Crowd(rows if known.all() else rows.take(known), int(known.sum()))
+        told, self.bounds, most = plan_riders(told, crowd, epsilon)
+        self.most = told.bound
+        if most is not None:
+            self.values[f"max_{self.thing}"] = most
+            self.values |= {"bounding": "weights"} if self.bounds else {}
+        if not self.bounds:
+            self.notes.append(f"every rider has one {self.thing[:-1]}")
+        return told
+
+    def conclude(self, told: Forecast | None, epsilon: float) -> None:
+        """Tell what the plan would give, if that is known, and that it was tuned on the data where it was."""
+        if told is not None:
+            self.told = tell_answers(told, epsilon)
+            self.notes += say_remedies(told, epsilon)
+        if TUNED & self.values.keys():
+            self.values["tuned_on_data"] = True
+            self.notes.append(
+                f"a bound, ways or a mechanism were chosen by looking at the raw {self.thing}; --tuned-on-data says so "
+                "on the datasheet. What was known before needs no such word"
+            )
 
 
 def advise_trips(trips: Trips, *, pairs: bool, epsilon: float = 1.0, feed: Path | None = None) -> Advice:
@@ -79,26 +123,19 @@ def advise_trips(trips: Trips, *, pairs: bool, epsilon: float = 1.0, feed: Path 
         timed=trips.time is not None,
     )
     if trips.rider is not None:
-        told = _plan_riders(advice, trips, told, epsilon)
+        told = advice.protect_riders(trips, told, epsilon)
     else:
         advice.notes.append(
             "no column has riders: each trip is protected by itself, not a person with several"
         )
-    if told.refuses(epsilon):
+    refused = told.refuses(epsilon)
+    if refused:
         advice.values["mechanism"] = NoisyPrefixTree.name
         advice.notes.append(
             f"few trips for this epsilon: the default mechanism would refuse them, {NoisyPrefixTree.name} takes them, "
             "and most of its numbers will be noise. A longer period or a larger epsilon would work"
         )
-    elif visits != "taps":
-        advice.told = tell_answers(told, epsilon)
-        advice.notes += say_remedies(told, epsilon)
-    if advice.values:
-        advice.values["tuned_on_data"] = True
-        advice.notes.append(
-            "bounds or mechanism were chosen by looking at the raw trips; --tuned-on-data says so on the datasheet. "
-            "A bound that was known before needs no such word"
-        )
+    advice.conclude(None if refused or visits == "taps" else told, epsilon)
     if trips.time is not None and feed is not None:
         advice.notes += _say_dates(trips.time, feed)
     return advice
@@ -142,29 +179,33 @@ def _plan_ways(advice: Advice, trips: Trips) -> Ways | None:
     return "ends"
 
 
-def _plan_riders(advice: Advice, trips: Trips, told: Forecast, epsilon: float) -> Forecast:
-    """Choose the bound with which boardings of busy stops are least off; gives the forecast with it."""
-    assert trips.rider is not None
-    known = trips.rider[trips.rider >= 0]
-    if len(known) < len(trips):
-        advice.values["no_rider"] = "drop"
+def advise_taps(taps: Taps, epsilon: float) -> Advice:
+    """Look at clean taps, and advise how to release them: for people where there are cards, else for single taps."""
+    advice = Advice("taps", "every row has a time and a place, and none says which trip it belongs to")
+    advice.values["way"] = "counts"
+    routes = taps.route is not None and isinstance(taps.world, Network) and bool((taps.route >= 0).any())
+    if routes and len(taps) > 0 and int(taps.time.min()) >= UNDATED:
         advice.notes.append(
-            f"{len(trips) - len(known):,} trips have no rider id; the command leaves them out"
+            "taps have routes: if boardings per route are needed, add --way counts-first, --days and --need "
+            '"boardings per route and hour, within 15 %"; they cost epsilon that stops and hours would have'
         )
-    crowd = Crowd(trips if len(known) == len(trips) else trips.take(trips.rider >= 0), len(known))
-    told, advice.bounds, values = plan_riders(told, crowd, epsilon)
-    advice.values |= values
-    assert isinstance(told.unit, Rider)
-    advice.max_trips = told.unit.max_trips
-    if not advice.bounds:
-        advice.notes.append("every rider has one trip")
-    return told
+    singles = taps.as_single_visits()
+    crowd = Crowd(replace(singles, rider=None, rider_ids=None), len(taps))
+    told = Forecast(taps.world, crowd, TapCounts(max_visits=1).serving(DEFAULT_PARTS), Event())
+    if taps.card is None or not bool((taps.card >= 0).any()):
+        advice.notes.append("no column has cards: single taps are protected, not the people behind them")
+    else:
+        advice.values["unit"] = "rider"
+        told = advice.protect_riders(singles, told, epsilon)
+        advice.notes += say_unit(advise_units(taps, epsilon), taps)[:2]
+    advice.conclude(told, epsilon)
+    return advice
 
 
 def _say_dates(time: NDArray[np.int64], feed: Path) -> list[str]:
     """Tell whether the feed serves the days of the trips."""
     covered = covered_dates(Feed(feed))
-    if covered is None or len(time) == 0 or int(time.max()) < 2 * DAY:
+    if covered is None or len(time) == 0 or int(time.max()) < UNDATED:
         return []
     first, last = (str(np.datetime64(int(at), "s"))[:10] for at in (time.min(), time.max()))
     said = f"the feed serves {covered[0]} to {covered[1]}, the trips are from {first} to {last}"

@@ -13,14 +13,13 @@ from typing import Any
 
 from wayveil.disclosures import CHECKED, discloses
 from wayveil.errors import InputError, WayveilError
-from wayveil.plan.advice import Advice, advise_trips
+from wayveil.plan.advice import Advice, advise_taps, advise_trips
 from wayveil.plan.files import toml_value
 from wayveil.plan.looking import Look, holds_other, holds_rows
 from wayveil.plan.parts import Source
 from wayveil.plan.plan import Plan
 from wayveil.plan.promise import say_percent
 from wayveil.plan.reading import point_options
-from wayveil.plan.tap_advice import TapAdvice, advise_taps
 from wayveil.privacy.budget import release_epsilon
 from wayveil.privacy.ledger import KnownRowsError
 from wayveil.releases.accounts import ledger_in_reach, note_look
@@ -45,7 +44,7 @@ class Checked:
     """Findings about a file; for rows over a world also the advice and the plan."""
 
     findings: Findings
-    advice: Advice | TapAdvice | None = None
+    advice: Advice | None = None
     plan: Plan | None = None
 
     @property
@@ -239,11 +238,9 @@ class Guess:
             )
         findings.trips = read.taps.as_single_visits()
         advice = advise_taps(read.taps, float(release_epsilon(self.epsilon)))
-        return self._planned(findings, advice, findings.trips, {**looked.values, "way": advice.way})
+        return self._planned(findings, advice, findings.trips, looked.values)
 
-    def _planned(
-        self, findings: Findings, advice: Advice | TapAdvice, rows: Trips, keys: dict[str, Any]
-    ) -> Checked:
+    def _planned(self, findings: Findings, advice: Advice, rows: Trips, keys: dict[str, Any]) -> Checked:
         """The plan, with what the ledger still has to be told."""
         values = {
             "files": self.given,

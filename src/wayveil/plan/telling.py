@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass, replace
 from math import log
-from typing import Any
 
 from wayveil.plan.needs import ASKED, Need
 from wayveil.plan.outlook import BOUNDS, Forecast
@@ -106,22 +105,22 @@ BOUNDS_HEADER = (
 WORTH_SAYING = 0.9
 
 
-def plan_riders(told: Forecast, crowd: Crowd, epsilon: float) -> tuple[Forecast, list[Bound], dict[str, Any]]:
-    """Choose what the rides of a rider count as: the forecast, what each bound would give, and keys of a plan.
+def plan_riders(told: Forecast, crowd: Crowd, epsilon: float) -> tuple[Forecast, list[Bound], int | None]:
+    """Choose what the rides of a rider count as: the forecast, what each bound would give, and the one to be said.
 
-    Where every rider has one ride it counts as it is. Elsewhere rides are weighed, with the default bound unless
-    boardings of busy stops are less off with another one.
+    Where every rider has one ride it counts as it is, and there is nothing to choose from. Elsewhere rides are weighed,
+    with the default bound unless boardings of busy stops are less off with another one.
     """
     told = replace(told, crowd=crowd, unit=Rider(max_trips=1))
     if told.stands_for == 1:
-        return told, [], {"max_trips": 1}
+        return told, [], 1
     told = replace(told, unit=Rider(max_trips=DEFAULT_TRIPS_PER_RIDER, bounding="weights"))
     rows = [_tell_bound(told.bounded(bound), bound, epsilon) for bound in BOUNDS]
     best = min(rows, key=lambda row: row.typical)
     usual = next(row for row in rows if row.most == DEFAULT_TRIPS_PER_RIDER)
     if best.typical > WORTH_SAYING * usual.typical:
-        return told, rows, {}
-    return told.bounded(best.most), rows, {"max_trips": best.most, "bounding": "weights"}
+        return told, rows, None
+    return told.bounded(best.most), rows, best.most
 
 
 def _tell_bound(told: Forecast, bound: int, epsilon: float) -> Bound:
