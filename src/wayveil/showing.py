@@ -1,4 +1,4 @@
-"""How an object of a low room is shown in a notebook: by whoever draws pages.
+"""Display of objects of low rooms in a notebook: by whoever draws pages.
 
 The rooms below must not know how pages are drawn. `wayveil` itself, above all rooms, says who draws (`shown_by`).
 """

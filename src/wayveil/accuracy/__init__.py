@@ -1,1 +1,1 @@
-"""How far the numbers of a release can be trusted: intervals, replicas, and a verdict on every kind of question."""
+"""Trust in the numbers of a release: intervals, replicas, and a verdict on every kind of question."""

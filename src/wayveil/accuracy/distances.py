@@ -1,4 +1,4 @@
-"""How far a release is from its replicas and from public knowledge, by kind of question."""
+"""Distance of a release from its replicas and from public knowledge, by kind of question."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -24,7 +24,7 @@ MOST_ENDS = 500
 
 @dataclass(frozen=True, eq=False)
 class KindEvidence:
-    """What is known of one kind of question without the raw trips.
+    """Knowledge of one kind of question without the raw trips.
 
     release, replicas  numbers of both
     bias   deviation of what trips of this model cannot express, in roots of the number

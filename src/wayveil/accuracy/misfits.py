@@ -1,4 +1,4 @@
-"""What trips of a model cannot express, as far as the model has seen it in what it paid for."""
+"""Misfits: what trips of a model cannot express, as far as the model has seen it in what it paid for."""
 
 from collections.abc import Sequence
 from math import pi, sqrt

@@ -65,7 +65,7 @@ class Numbers:
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """What is known of numbers: the best guess at each, which is what may be shown, both ends of their 95 % intervals
+    """Knowledge of numbers: the best guess at each, which is what may be shown, both ends of their 95 % intervals
     (not a number: not known), and words for people.
     """
 

@@ -1,4 +1,4 @@
-"""What noisy counts say about the cells behind them, all cells together: an empirical-Bayes posterior.
+"""Empirical-Bayes posterior of the cells behind noisy counts, all cells together.
 
 A list of the largest noisy counts picks the largest noise, and an interval by the law of the noise alone does not know
 that it was picked. The law of the cells does: if ten thousand cells have about nothing in them and noise reaches 800, a

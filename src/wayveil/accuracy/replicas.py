@@ -1,4 +1,4 @@
-"""What would have been released if the released trips were the truth: measured again, drawn again.
+"""Release that would have been made if the released trips were the truth: measured again, drawn again.
 
 The noise of a replica is simulated, with the law that the release had; the raw trips are not looked at. So a replica is
 post-processing and costs nothing. How far a replica is from the release shows how far the release may be from the

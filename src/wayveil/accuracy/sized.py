@@ -1,4 +1,4 @@
-"""How far off a release is that knows how much it lost.
+"""Error of a release that knows how much it lost.
 
 A model that bought the numbers of trips and visits (`KnowsSize`) knows which share of all of them it shows (`kept`). A
 replica, set beside the release, tells which share of what is shown nobody made (`false`). From both follows how far off

@@ -1,4 +1,4 @@
-"""Whether a release says more than public knowledge alone, and more than nothing at all, by kind of question.
+"""Verdicts, by kind of question: does a release say more than public knowledge, and more than nothing at all?
 
 What is seen is how far the release is from its replicas (`error`), from public knowledge (`public`) and from nothing
 (all of it). The truth is not seen. Noise of the release stands between it and the truth, so both other distances are
@@ -25,7 +25,7 @@ NOT_BETTER = "no better than public knowledge"
 
 @dataclass(frozen=True)
 class Verdict:
-    """What to think of one kind of question.
+    """Verdict on one kind of question.
 
     cells   how many the release shows
     error   expected sum of abs(released - true), in shares of the released sum

@@ -24,7 +24,7 @@ Seats = int | str | Path | pl.DataFrame
 
 @dataclass(frozen=True)
 class Ran:
-    """What ran, for loads.
+    """Service that ran, for loads.
 
     timetable       the feed that tells it
     timetable_date  the day whose runs every day had, where the calendars of the feed do not cover them

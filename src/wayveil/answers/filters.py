@@ -32,7 +32,7 @@ PLACES: Final = ("stops", "district")
 
 @dataclass(frozen=True)
 class Filters:
-    """What the caller asks for.
+    """Filters as the caller gives them.
 
     between   two times of the clock, `07:00` and `09:00`; the second is not in it, and may lie after midnight
     weekdays  Monday to Friday only

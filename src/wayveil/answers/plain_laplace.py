@@ -1,4 +1,4 @@
-"""What the plain Laplace mechanism would have for the same epsilon if it spent all of it on one question."""
+"""Answers that the plain Laplace mechanism would have for the same epsilon if it spent all of it on one question."""
 
 from dataclasses import replace
 from fractions import Fraction

@@ -1,4 +1,4 @@
-"""How many trips there were, and how many visits: as they were bought where they were, each by its name."""
+"""Numbers of trips and of visits, as they were bought where they were, each by its name."""
 
 import numpy as np
 import polars as pl

@@ -1,4 +1,4 @@
-"""What changed between releases, and what noise could have made: costs nothing, as releases are public.
+"""Changes between releases, and what noise could have made: costs nothing, as releases are public.
 
 Both releases have errors, so a change has an interval made of both of theirs. Where each release has noise of its own,
 that is used alone, whatever earlier releases it follows: the two errors are then independent, and the interval is as

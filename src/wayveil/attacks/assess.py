@@ -24,7 +24,7 @@ DEFAULT_TARGETS = 2_000
 
 
 class Released(Protocol):
-    """What is attacked: released trips, their datasheet, and the model behind them where it is at hand."""
+    """Target of attacks: released trips, their datasheet, and the model behind them where it is at hand."""
 
     @property
     def trips(self) -> Trips: ...
@@ -35,7 +35,7 @@ class Released(Protocol):
 
 @dataclass(frozen=True)
 class RiskSettings:
-    """How the attacks are run; all of it stands on the page.
+    """Settings of the attacks; all stand on the page.
 
     targets   people attacked on each side at most
     metres    a released trip closer than this on average is a link

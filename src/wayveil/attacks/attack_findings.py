@@ -1,4 +1,4 @@
-"""What attacks found, as data, as a table, and as sentences for people."""
+"""Findings of attacks, as data, as a table, and as sentences for people."""
 
 import json
 from dataclasses import dataclass, field
@@ -55,7 +55,7 @@ class AttackFinding:
 
 @dataclass(frozen=True)
 class WorstOff:
-    """How near the nearest released trip is to the 5 and 10 % of people whom it is nearest to, in metres."""
+    """Distance of the nearest released trip to the 5 and 10 % of people whom it is nearest to, in metres."""
 
     five: float
     ten: float

@@ -1,4 +1,4 @@
-"""What trips hold as sets of points, and how many raw riders are pinned down by a few of theirs.
+"""Trips as sets of points, and how many raw riders are pinned down by a few of theirs.
 
 Uniqueness: how many raw riders are pinned down by a few of their points, and which trips were copied.
 

@@ -163,7 +163,7 @@ def _attack(
 
 @dataclass(frozen=True, eq=False)
 class Guesses:
-    """Whether the guess was right, of every target with at least three visits, and whether the naive one was."""
+    """Success of the guess, and of the naive one, for every target with at least three visits."""
 
     right: Mask
     naive: Mask

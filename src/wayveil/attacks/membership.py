@@ -25,7 +25,7 @@ FALSE_POSITIVES = 0.01
 
 @dataclass(frozen=True)
 class Membership:
-    """How well one score tells members from controls.
+    """Success of one score in telling members from controls.
 
     auc      chance that a member scores higher than a control (0.5 = no better than a coin), with its 95 % interval
     tpr      members found where 1 % of the controls are taken for members

@@ -10,7 +10,7 @@ NORMAL_95 = 1.959963984540054  # its 97.5 % quantile
 
 @dataclass(frozen=True)
 class Rate:
-    """How often something happened, with its Wilson 95 % interval."""
+    """Share of cases in which something happened, with its Wilson 95 % interval."""
 
     hits: int
     tries: int

@@ -26,7 +26,7 @@ from wayveil.sources.column_names import parse_map
 
 @dataclass(frozen=True)
 class CheckOptions:
-    """What `check` takes."""
+    """Options of `check`."""
 
     files: Annotated[
         list[str],

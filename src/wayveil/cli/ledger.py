@@ -212,7 +212,7 @@ def adopt(
 
 @dataclass(frozen=True)
 class PolicyChanges:
-    """What a person may set of a policy, or state of the data: names as `Policy` has them."""
+    """Parts of a policy that a person may set, or statements on the data: names as `Policy` has them."""
 
     total_epsilon: Annotated[str | None, typer.Option(help="Set: what may be spent in all.")] = None
     unit: Annotated[str | None, typer.Option(help=f"Set: whose loss is limited: {UNITS}.")] = None

@@ -1,4 +1,4 @@
-"""How commands open releases and the raw files beside them."""
+"""Opening of releases and the raw files beside them."""
 
 from dataclasses import dataclass
 from pathlib import Path

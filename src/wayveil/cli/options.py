@@ -137,7 +137,7 @@ def remark(text: str, *, quiet: bool = False) -> None:
 
 @dataclass(frozen=True)
 class Spoken:
-    """How a command speaks: to a person, or to a machine."""
+    """Manner in which a command speaks: to a person, or to a machine."""
 
     quiet: Quiet = False
     as_json: AsJson = False

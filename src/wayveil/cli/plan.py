@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class WriteOptions(PlanOptions):
-    """What `plan` takes: whatever fills in a plan, and where it goes."""
+    """Options of `plan`: whatever fills in a plan, and where it goes."""
 
     save: Annotated[
         Path | None,

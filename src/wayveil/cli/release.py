@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ReleaseOptions(PlanOptions):
-    """What `release` takes: a plan, whatever fills one in or changes it, and what a series may need once."""
+    """Options of `release`: a plan, whatever fills one in or changes it, and what a series may need once."""
 
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Folder of the release; must not exist yet.")

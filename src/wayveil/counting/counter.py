@@ -61,7 +61,7 @@ class CountLengths:
 
 @dataclass(frozen=True)
 class CountVisits:
-    """How often each symbol occurs among the first `most` visits of every trip (None: all)."""
+    """Number of times that each symbol occurs among the first `most` visits of every trip (None: all)."""
 
     encoding: Encoding
     universe: int
@@ -107,7 +107,7 @@ class CountNgrams:
 
 @dataclass(frozen=True)
 class CountNormalisedMoves:
-    """How much weight each move has, when a trip of L visits gives floor(whole / (L + 1)) to each of its moves.
+    """Weight of each move, when a trip of L visits gives floor(whole / (L + 1)) to each of its moves.
 
     Begin and end are moves too. One trip more or less moves the counts by at most `whole` in all, whatever its length:
     moves that are not in the public universe are left out, and nobody else gets their weight.

@@ -44,7 +44,7 @@ class PieceFindings(Findings):
 
 
 class RowError(Exception):
-    """What is wrong with a row of the whole table, whose file is not known yet."""
+    """Error of a row of the whole table, whose file is not known yet."""
 
     def __init__(self, text: str, row: int) -> None:
         super().__init__(text, row)

@@ -72,7 +72,7 @@ class RunWalk:
 
 
 class Start(Protocol):
-    """How trips set out on a tree; can be sent to another machine."""
+    """Start of trips on a tree; can be sent to another machine."""
 
     def walk(self, trips: Trips) -> LevelCounter:
         """The trips at the root."""

@@ -41,7 +41,7 @@ class CountCappedNgrams:
 
 @dataclass(frozen=True)
 class CountNormalisedNgrams:
-    """How much weight each n-gram has, when a trip with w n-grams gives floor(whole / w) to each occurrence.
+    """Weight of each n-gram, when a trip with w n-grams gives floor(whole / w) to each occurrence.
 
     One trip more or less moves the counts by at most `whole` in all.
     """

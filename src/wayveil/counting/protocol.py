@@ -1,4 +1,4 @@
-"""What a counting engine offers. Engines give the same exact answers; mechanisms do not know which one they use."""
+"""Protocol of a counting engine. Engines give the same exact answers; mechanisms do not know which one they use."""
 
 from dataclasses import dataclass
 from functools import cached_property

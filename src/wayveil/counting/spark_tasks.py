@@ -1,4 +1,4 @@
-"""What executors do: make pieces of bounded trips out of raw rows, and count pieces."""
+"""Tasks of executors: make pieces of bounded trips out of raw rows, and count pieces."""
 
 import pickle
 from collections.abc import Iterator

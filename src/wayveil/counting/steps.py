@@ -1,4 +1,4 @@
-"""What a piece of raw trips goes through before it is counted, in every engine, and what was seen on the way."""
+"""Steps that a piece of raw trips goes through before it is counted, in every engine, and what was seen on the way."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -20,7 +20,7 @@ from wayveil.world.world import World
 
 @dataclass(frozen=True)
 class Steps:
-    """What trips go through between the file and the counts, one trip or one unit at a time.
+    """Steps of trips between the file and the counts, one trip or one unit at a time.
 
     rule      which trips the world allows
     visits    what a row is, where somebody said it, and what stands between two of them (`ways`; see `trips.legs`)

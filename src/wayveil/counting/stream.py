@@ -124,7 +124,7 @@ class RecountedLevels:
 
 @dataclass(frozen=True)
 class PieceWork:
-    """What is done with every piece: looked at as a whole, put through the steps, cut to the unit's bound."""
+    """Work on every piece: looked at as a whole, put through the steps, cut to the unit's bound."""
 
     steps: Steps
     unit: Unit

@@ -30,7 +30,7 @@ ONE = np.ones(1, np.int64)
 
 
 class Count(Protocol):
-    """What is counted. Can be sent to another machine; holds public things only, and keys that choose."""
+    """Question of a count. Can be sent to another machine; holds public things only, and keys that choose."""
 
     @property
     def universe(self) -> int:

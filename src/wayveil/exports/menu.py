@@ -6,7 +6,7 @@ from typing import Final
 
 @dataclass(frozen=True)
 class Entry:
-    """What a format is good for.
+    """Use of a format, and its needs.
 
     about  the kind of question that its numbers answer, on which the release has a verdict; None: no numbers
     hourly the same of its numbers by hour, where trips have times

@@ -1,4 +1,4 @@
-"""What formats share: moments and dates of released trips, places, bars, and what a missing cell means."""
+"""Common parts of formats: moments and dates of released trips, places, bars, and what a missing cell means."""
 
 from typing import Any
 

@@ -138,7 +138,7 @@ def grow(
 
 
 class TreeMechanism(Mechanism):
-    """What all trees have in common: how high they are, what noise may add to them, and what their size costs."""
+    """Common part of all trees: how high they are, what noise may add to them, and what their size costs."""
 
     height: Height = 12
     false_children: FalseChildren = 0.5

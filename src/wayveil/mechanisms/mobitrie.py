@@ -49,7 +49,7 @@ MOST_NOISE = 100_000
 
 
 class _Tries(Mechanism):
-    """What both kinds have in common."""
+    """Common part of both kinds."""
 
     makes: ClassVar[type[Model]] = Trie
 
@@ -159,7 +159,7 @@ class MobiTrie(_Tries):
 
 
 class MobiTrieSearch(_Tries):
-    """As published: random thresholds, and a private search for a trie whose noisy F1 reaches a wanted quality.
+    """Method as published: random thresholds, and a private search for a trie whose noisy F1 reaches a wanted quality.
 
     Thresholds are uniform between 1 and a standard deviation of the noise. That keeps up to half of all empty cells; in
     a universe where this would be more than 100,000 n-grams, thresholds start where it is that many. Where trips use

@@ -117,7 +117,7 @@ class NgramQuestions:
 
 @dataclass(frozen=True, eq=False)
 class Singles:
-    """What is known before the tree: noisy counts of single symbols and (last) of ends, of trips, and of lengths."""
+    """Counts known before the tree: noisy counts of single symbols and (last) of ends, of trips, and of lengths."""
 
     noisy: Ints
     scale: Fraction

@@ -74,7 +74,7 @@ def public_successors(world: World, which: str) -> Successors:
 
 @dataclass(frozen=True, eq=False)
 class PublicSymbols:
-    """What n-grams are made of: locations, or pairs of location and public time bin; and what may follow what.
+    """Symbols that n-grams are made of: locations, or pairs of location and public time bin; and what may follow what.
 
     alphabet, bins   of pairs; None where symbols are locations
     """

@@ -1,3 +1,3 @@
-"""What is wanted, as a public file: source, needs, protection, mechanism and outputs. No noise is drawn here, and raw
+"""A plan as a public file: source, needs, protection, mechanism and outputs. No noise is drawn here, and raw
 rows are only looked at to guess a plan.
 """

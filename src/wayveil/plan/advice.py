@@ -1,4 +1,4 @@
-"""What `check` advises: what a row seems to be, what each bound would give, and keys of a plan.
+"""Advice of `check`: what a row seems to be, what each bound would give, and keys of a plan.
 
 All of it comes from exact facts about the raw rows: for the data holder's eyes only, and a choice made from it is a
 look at the data, which the plan that it recommends declares.
@@ -41,7 +41,7 @@ TUNED = {"max_trips", "max_taps", "mechanism", "ways"}
 
 @dataclass
 class Advice:
-    """What a file seems to be and why, and the keys of a plan that suit it."""
+    """Guess at what a file is and why, and the keys of a plan that suit it."""
 
     rows: VisitKind
     why: str

@@ -1,4 +1,4 @@
-"""What the name of a file says about its days: a public rule, so that nobody has to look inside to know."""
+"""Days that the name of a file says: a public rule, so that nobody has to look inside to know."""
 
 import re
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What `wayveil check` finds about a file, and the plan that it would follow.
+"""Findings of `wayveil check` about a file, and the plan that it would follow.
 
 Exact facts about the raw data, for the data holder's eyes only: whoever chooses by them has looked at it.
 """
@@ -75,7 +75,7 @@ class Checked:
 
 @dataclass(frozen=True)
 class Guess:
-    """What is known of rows before they are looked at.
+    """Facts stated about rows before they are looked at.
 
     file     a file, folder, pattern or address, or several that together are one table
     world    the place of the public world, with the keys of a plan that it is opened with (`world_keys`)

@@ -1,4 +1,4 @@
-"""What `wayveil check` finds out about the form of rows: how files are written, what columns are, what a row is."""
+"""Findings of `wayveil check` about the form of rows: how files are written, what columns are, what a row is."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace

@@ -1,4 +1,4 @@
-"""How exact the answers of a release would be, before there is one: simulated riders, public facts, the law of noise.
+"""Expected accuracy of a release, before there is one: simulated riders, public facts, the law of noise.
 
 No row is read. Riders are simulated on the public network, as many as somebody says there are. A question that is
 counted cell by cell has the noise that its price buys, so its errors follow from the law. One that is answered by whole
@@ -59,7 +59,7 @@ BOUNDS = (1, 2, 3, 4, 6, 8, 12, 16)
 
 @dataclass(frozen=True)
 class Outlook:
-    """What to expect of a need at an epsilon.
+    """Errors to expect of a need at an epsilon.
 
     median, worst  relative error of the typical and of the worst cell asked for, in a typical try
     met            share of tries in which the typical cell is exact enough; None: simulated once

@@ -225,14 +225,14 @@ class WorldVersion(Part):
 
 
 class Expected(Part):
-    """What is publicly known of the size of the data: for `wayveil plan`, which reads no row."""
+    """Public knowledge of the size of the data: for `wayveil plan`, which reads no row."""
 
     rides: int | None = Field(None, ge=1, description="Rides (taps) of a release, about: stated, never read.")
     people: int | None = Field(None, ge=1, description="Riders who make them, about. Default: rides / 5.")
 
 
 class Allowance(Part):
-    """What one unit may lose from the data of one span of time, for ever: the policy of a series."""
+    """Limit on what one unit may lose from the data of one span of time, for ever: the policy of a series."""
 
     epsilon: Amount = Field(description="What one unit may lose from the data of one span.")
     span: Literal["year", "month", "week", "day"] = Field("year", description="Of data time.")
@@ -347,7 +347,7 @@ class Method(Part):
 
 
 class Output(Part):
-    """What is written, and where."""
+    """Files that are written, and where."""
 
     folder: str = Field("release", description="Folder of the release (of a series: of all of them).")
     trips_out: int | None = Field(

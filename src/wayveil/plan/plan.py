@@ -75,7 +75,7 @@ FOLLOWED = 8
 
 
 class Plan(Part):
-    """What is released, of what, for whom, at what price; everything that happens to a row follows from it and the row.
+    """Plan of a release: of what, for whom, at what price. All that happens to a row follows from it and the row.
 
     With a cadence (`series`) it is run again and again: every period that the files make due, once.
 

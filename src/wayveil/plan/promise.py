@@ -50,7 +50,7 @@ NEXT = (
 
 @dataclass(frozen=True)
 class Promise:
-    """What the needs of a plan take.
+    """Epsilon that the needs of a plan take.
 
     rows       outlooks by epsilon, those at `epsilon` among them
     epsilon    the least that meets all needs; None: none up to `most` does

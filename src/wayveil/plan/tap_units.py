@@ -19,7 +19,7 @@ BOUNDS: Final = (1, 2, 4, 8, 16, 32, 64)
 
 @dataclass(frozen=True)
 class UnitAdvice:
-    """What a unit with a bound would mean: exact facts about raw taps, for the data holder's eyes only.
+    """Consequences of a unit with a bound: exact facts about raw taps, for the data holder's eyes only.
 
     kept    share of the taps that are counted
     noise   scale of the noise of a count that has all of epsilon

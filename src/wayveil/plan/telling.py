@@ -1,4 +1,4 @@
-"""What `check` tells of a plan before it is followed: noise and typical errors, by question and by bound."""
+"""Preview that `check` gives of a plan before it is followed: noise and typical errors, by question and by bound."""
 
 from dataclasses import dataclass, replace
 from math import log
@@ -20,7 +20,7 @@ TOLD = (
 
 @dataclass(frozen=True)
 class Told:
-    """What a plan would give of one question: 95 % of the noise on a number, and the error of the typical one."""
+    """Errors of one question under a plan: 95 % of the noise on a number, and the error of the typical one."""
 
     question: str
     noise: float
@@ -80,7 +80,7 @@ def say_remedies(told: Forecast, epsilon: float) -> list[str]:
 
 @dataclass(frozen=True)
 class Bound:
-    """What is to be expected where all rides of a rider count as at most `most` together.
+    """Errors to expect where all rides of a rider count as at most `most` together.
 
     weight   what a ride counts on average
     noise    95 % of the noise on the boardings of a stop, as the plan shares epsilon

@@ -1,4 +1,4 @@
-"""What trainings cost: the privacy loss distribution of Poisson-sampled Gaussian steps, by dp-accounting.
+"""Cost of trainings: the privacy loss distribution of Poisson-sampled Gaussian steps, by dp-accounting.
 
 A step draws every unit with probability q, sums clipped gradients of L2 norm at most C, and adds a Gaussian of
 standard deviation sigma C (rounded, which costs nothing: see `rounded`). The loss of all steps of all trainings is

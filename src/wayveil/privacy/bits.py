@@ -115,7 +115,7 @@ class SecureBits(threading.local):
 
 
 class SeededBits:
-    """The same words in every run with the same seed: for tests and experiments, never for a release."""
+    """Random words that are equal in every run with the same seed: for tests and experiments, never for a release."""
 
     private = False
 

@@ -78,7 +78,7 @@ class Spend:
 
 
 class Budget:
-    """What may be spent, in one currency: pure `epsilon`, or zCDP `rho`.
+    """Amount that may be spent, in one currency: pure `epsilon`, or zCDP `rho`.
 
     >>> budget = wv.Budget(1)
     >>> [str(part) for part in budget.split([3, 1])]

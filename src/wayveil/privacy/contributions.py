@@ -1,4 +1,4 @@
-"""How far one trip or one visit moves a count, and how far one unit does: what the noise must cover.
+"""Bounds on how far one trip or one visit moves a count, and how far one unit does: what the noise must cover.
 
 A mechanism states the first (`Contribution`). A unit (`units`) makes the second of it (`Sensitivity`). No mechanism
 types a sensitivity in by hand.
@@ -12,7 +12,7 @@ from wayveil.trips.history import UNMOVED, Stability
 
 @dataclass(frozen=True)
 class Contribution:
-    """How far one trip, and one visit, can move a vector of counts. A trip only ever adds to counts.
+    """Most that one trip, and one visit, can move a vector of counts. A trip only ever adds to counts.
 
     per_trip   L1 distance when one trip is added or removed; None when a trip can hold any number of visits that count
     per_visit  L1 distance when one visit is added to or removed from a trip, which may come or go with its

@@ -47,7 +47,7 @@ class Rational:
 
 @dataclass(frozen=True)
 class RationalRatio(Rational):
-    """The same as the ratio of a geometric law."""
+    """Noise ratio as that of a geometric law."""
 
     def power(self, exponent: int) -> "RationalRatio":
         return RationalRatio(self.value**exponent)

@@ -49,7 +49,7 @@ class SparseCounts:
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked of the data. Everything here is public or follows from earlier noisy answers.
+    """Question to the data. Everything here is public or follows from earlier noisy answers.
 
     universe   number of cells, or of candidates of a selection
     threshold  only cells whose noisy count reaches it come back; None = all cells

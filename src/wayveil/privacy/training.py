@@ -50,7 +50,7 @@ class Learner(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Examples:
-    """What one may learn from: examples of trips, trips of units. Exact, and so for the gate only.
+    """Material to learn from: examples of trips, trips of units. Exact, and so for the gate only.
 
     Trip t has the examples from `of_trip[t]` up to `of_trip[t + 1]`; unit u the trips
     `trips[of_unit[u]:of_unit[u + 1]]`. Columns have one value per example.
@@ -140,7 +140,7 @@ def check_trainable(unit: Unit) -> None:
 
 
 class StepGate(Protocol):
-    """What a step of a training asks of the gate."""
+    """Questions that a step of a training asks of the gate."""
 
     def draw_units(self, examples: Examples, probability: Fraction) -> NDArray[np.int64]: ...
 

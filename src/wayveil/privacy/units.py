@@ -251,7 +251,7 @@ class Rider(_TripsUnit):
 
 @dataclass(frozen=True)
 class RiderDay(Rider):
-    """What one rider did on one day: trips belong to the day on which they begin.
+    """Unit of what one rider did on one day: trips belong to the day on which they begin.
 
     >>> wv.RiderDay(max_trips=2).name
     'rider-day'

@@ -1,1 +1,1 @@
-"""What a release holds: private trips, their model and datasheet, the signature, and whether it is believed."""
+"""Contents of a release: private trips, their model and datasheet, the signature, and whether it is believed."""

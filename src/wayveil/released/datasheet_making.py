@@ -32,7 +32,7 @@ LIMITATIONS = (
 
 @dataclass(frozen=True)
 class Statement:
-    """What the data holder says of a release: who publishes it, what for, and whether parameters come from a look.
+    """Statement of the data holder on a release: who publishes it, what for, and whether parameters come from a look.
 
     curator_type  Government, Industry or Nonprofit
     region        what the data describes, and whose law applies
@@ -53,7 +53,7 @@ class Statement:
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """What a mechanism measured, through which gate.
+    """Model that a mechanism measured, and the gate it was measured through.
 
     world          in which trips were counted; `released_over` is the world of the released trips
     rule, visits   what was done to each trip before, and what its visits are

@@ -31,7 +31,7 @@ _BOUNDS = {
 
 @dataclass(frozen=True)
 class Usefulness:
-    """What a release knows of its own numbers: kinds of questions it answers, those it does not, and its trips."""
+    """Judgement of a release on its own numbers: kinds of questions it answers, those it does not, and its trips."""
 
     fit: Sequence[str] = ()
     unfit: Sequence[str] = ()

@@ -1,4 +1,4 @@
-"""What a release promised of the needs that it is for, and what it reached, as far as the law of its noise tells."""
+"""Promise of a release on the needs that it is for, and what it reached, as far as the law of its noise tells."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

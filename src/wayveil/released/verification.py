@@ -83,7 +83,7 @@ class UnknownKeyError(InputError):
 
 @dataclass(frozen=True)
 class Verified:
-    """What a good signature covers, and the officer's decision if she signed one."""
+    """Parts of a release that a good signature covers, and the officer's decision if she signed one."""
 
     folder: Path
     files: dict[str, str]

@@ -1,1 +1,1 @@
-"""What may leave the building: the release, its datasheet, its signature, and how to check them."""
+"""All that may leave the building: the release, its datasheet, its signature, and how to check them."""

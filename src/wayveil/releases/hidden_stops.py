@@ -27,7 +27,7 @@ THINNED: Final = (
 
 @dataclass(frozen=True, eq=False)
 class Hidden:
-    """What was done, for the datasheet."""
+    """Record of hidden stops, for the datasheet."""
 
     stops: SensitiveStops
     sentence: str

@@ -1,4 +1,4 @@
-"""What a release may spend, and epsilon held in a ledger while it runs: one object with a start and an end."""
+"""Budget of a release, and epsilon held in a ledger while it runs: one object with a start and an end."""
 
 import getpass
 from collections.abc import Iterator, Mapping
@@ -85,7 +85,7 @@ class Booking:
 
 @dataclass
 class Hold:
-    """What one run reserves, starts and ends in a ledger; without a ledger it does nothing.
+    """Reservation that one run makes, starts and ends in a ledger; without a ledger it does nothing.
 
     `asked` is what is asked of the rows (`ledger.terms`). A failure leaves nothing open. A run whose noise is kept
     (`same_noise`) stays open when it is stopped, and `again` takes up what it held.

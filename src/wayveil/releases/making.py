@@ -99,7 +99,7 @@ def write_sheet(
 
 @dataclass(frozen=True, eq=False)
 class Means:
-    """How a run is carried out; none of it changes what is promised.
+    """Means by which a run is carried out; none of it changes what is promised.
 
     engine     where rows are counted: `memory`, `stream` or `spark`; all give the same release
     memory     bytes that noisy answers may take

@@ -1,4 +1,4 @@
-"""What is to be released: rows, what happens to each of them, the mechanism that counts them, and for whom.
+"""Order of a release: rows, what happens to each of them, the mechanism that counts them, and for whom.
 
 Everything here is decided before anything is counted, by the caller's words and by public facts.
 """
@@ -267,7 +267,7 @@ class Order:
 
 @dataclass(frozen=True)
 class RowKind:
-    """What a row is and what stands between two of them (see `trips.legs`), or a rule in place of all that."""
+    """Meaning of a row and of the gap between two of them (see `trips.legs`), or a rule in place of all that."""
 
     rows: VisitKind | None = None
     ways: Ways | None = None

@@ -1,4 +1,4 @@
-"""What is paid for is kept: the measured model of a run, on disk before any trip is drawn from it.
+"""Safekeeping of what is paid for: the measured model of a run, on disk before any trip is drawn from it.
 
 Drawing, saving and reporting need no raw trips and no budget. Whatever stops a run in these stages, `resume` finishes
 it from here. The folder `.NAME.paid` beside the release holds noisy numbers and the datasheet only. It is sealed with

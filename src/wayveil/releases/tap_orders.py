@@ -55,7 +55,7 @@ DEFAULT_HEIGHT = 4
 
 @dataclass(frozen=True, eq=False)
 class TapTreatment:
-    """How taps become what is counted.
+    """Steps by which taps become what is counted.
 
     way          see above; None: `cards` where the taps have cards, else `counts`
     chain        a trip is a rider's `day` (if nothing is said) or `week`; `counts` has no trips

@@ -84,7 +84,7 @@ class PatternTable:
 
 @dataclass(frozen=True, eq=False)
 class Contents:
-    """What a page shows of a release (and of the raw trips, where they may be seen).
+    """Contents of a page on a release (and of the raw trips, where they may be seen).
 
     `said` tells what to think of the numbers of each section.
     """

@@ -1,4 +1,4 @@
-"""How objects look in a notebook: the report's own pieces, inline, without script.
+"""Look of objects in a notebook: the report's own pieces, inline, without script.
 
 Every `_repr_html_` of the house calls `wayveil.display`, which finds the picture for the kind of thing here. So the
 rooms below need not know how a page is drawn.

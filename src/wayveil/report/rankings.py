@@ -31,7 +31,7 @@ RUNS = {1: "stops", 2: "edges", 3: "triples"}
 
 
 class NoiseBars:
-    """What the judge of a release says of the numbers of a page; nothing where there are only trips."""
+    """Intervals of the numbers of a page, from the judge of the release; none where there are only trips."""
 
     def __init__(self, release: JudgedRelease | None) -> None:
         self.release = release

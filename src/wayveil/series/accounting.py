@@ -1,4 +1,4 @@
-"""What a plan costs people: the policy that holds it, what a daily rider's year loses, and noise per release.
+"""Cost of a plan to people: the policy that holds it, what a daily rider's year loses, and noise per release.
 
 Every figure is a bound that holds, rounded so that it can only be too large.
 """
@@ -57,7 +57,7 @@ def releases_in_a_period(plan: Plan, day: date | None = None) -> int:
 
 @dataclass(frozen=True)
 class UnitCost:
-    """What releases for one unit mean for a daily rider, in epsilon: for one tap, one day, one release, a year of them.
+    """Cost of releases for one unit to a daily rider, in epsilon: for one tap, one day, one release, a year of them.
 
     by_zcdp, by_pld  the year at delta: by zero-concentrated privacy, and by privacy loss distribution (for pure
                      epsilon, where dp-accounting is installed and the sum is not beyond all meaning)

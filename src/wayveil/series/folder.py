@@ -145,7 +145,7 @@ class Due:
 
 @dataclass(frozen=True)
 class Work:
-    """What a run has to do: periods in order of data time; those that are done; and those that wait for files."""
+    """Work of a run: periods in order of data time; those that are done; and those that wait for files."""
 
     due: tuple[Due, ...]
     done: tuple[str, ...]

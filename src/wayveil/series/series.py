@@ -25,7 +25,7 @@ from wayveil.series.status import Status, status_of
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run did, and why it stopped before the end, if it did.
+    """Work that a run did, and why it stopped before the end, if it did.
 
     finished  periods that an earlier run had paid for; this one only wrote them
     """

@@ -32,7 +32,7 @@ _SERVICE_SECONDS = 18 * 3_600.0
 
 @dataclass(frozen=True)
 class Habits:
-    """How these riders are.
+    """Habits of simulated riders.
 
     classes   groups of riders who perceive costs alike
     errors    spread of the logarithm of perceived costs over the map, reach: metres over which it changes
@@ -203,7 +203,7 @@ class _Arcs(NamedTuple):
 
 
 class _Strategy(NamedTuple):
-    """How to travel on from every node to one destination.
+    """Way to travel on from every node to one destination.
 
     label   expected cost; often: how often any attractive line comes
     sure    the next node where nobody waits, else -1

@@ -34,7 +34,7 @@ LEAVING_HOME = (
 
 @dataclass(frozen=True)
 class Attraction:
-    """What draws riders where.
+    """Places that draw riders, and how strongly.
 
     home, away    how homes and goals grow with the departures of a stop (its exponent)
     spread        how much stops with the same service differ: spread of the logarithm of homes and goals

@@ -28,7 +28,7 @@ RUNS_IN_A_STRIKE: Final = 0.3  # of the taps of a week, those that still happen
 
 @dataclass(frozen=True)
 class YearEvents:
-    """What happens: a route that opens, and a strike, by the number of the week (1 is the first)."""
+    """Events of a year: a route that opens, and a strike, by the number of the week (1 is the first)."""
 
     new_route: str | None = None
     opens: int = 20

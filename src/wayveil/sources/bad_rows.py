@@ -1,4 +1,4 @@
-"""What becomes of bad rows: one rule for each kind, said in the plan. A rule looks at one row, or at one trip, alone.
+"""Treatment of bad rows: one rule for each kind, said in the plan. A rule looks at one row, or at one trip, alone.
 
 `refuse` is always the default: a bad row may be a misunderstanding of the file. Stability of the other rules:
 

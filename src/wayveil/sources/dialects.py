@@ -1,4 +1,4 @@
-"""How a text file is written: its encoding, separator, quotes, decimal mark, and the lines before its header.
+"""Dialect of a text file: its encoding, separator, quotes, decimal mark, and the lines before its header.
 
 Guessed by `wayveil check`, which shows it and writes it into the plan.
 """

@@ -1,4 +1,4 @@
-"""What the words of a header mean, in several languages: a column is what its words together say.
+"""Meaning of the words of a header, in several languages: a column is what its words together say.
 
 A name is cut into words (`TapOnStop`, `einstiegshaltestelle`, `start_station_id`), each word has a meaning, and the
 meanings together make one of our columns: an origin and a time are the `start`.

@@ -1,4 +1,4 @@
-"""What the values of a column look like: times and how they are written, places of the world, numbers."""
+"""Profile of the values of a column: times and how they are written, places of the world, numbers."""
 
 import contextlib
 from dataclasses import dataclass, field

@@ -14,7 +14,7 @@ ENDS = ("origin", "destination")
 
 @dataclass(frozen=True)
 class Reading:
-    """How files are written.
+    """Form in which files are written.
 
     columns    ours to theirs
     encoding, separator, quote, decimal, skip, header   of csv: `skip` lines stand before the header

@@ -1,4 +1,4 @@
-"""What a table seems to be: which column is which of ours, how times and places are written, and what a row is.
+"""Recognition of a table: which column is which of ours, how times and places are written, and what a row is.
 
 For `wayveil check` alone, which shows it and writes it into the plan. Names of columns speak first, values second, and
 what two readings explain equally well is asked, never chosen.
@@ -54,7 +54,7 @@ class Doubt:
 
 @dataclass(frozen=True)
 class Recognised:
-    """What a table seems to be."""
+    """Guess at what a table is."""
 
     reading: Reading
     rows: Kind | None = None

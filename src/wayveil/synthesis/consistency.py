@@ -19,7 +19,7 @@ Parents = Ints
 
 @dataclass(frozen=True)
 class Consistency:
-    """How counts are repaired.
+    """Ways to repair counts.
 
     smoothing  first fit the nearest non-increasing sequence to every root-to-leaf path (isotonic regression); a node
                on several paths gets the mean of its fits

@@ -91,7 +91,7 @@ def _ratio_of(noisy: Ints, expected: Floats, scale: Floats, before: float) -> fl
 
 @dataclass(frozen=True, eq=False)
 class NoisyVisits:
-    """How often trips come to each location within their first `moves`, and last how often they end within them."""
+    """Number of times that trips come to each location within their first `moves`, and last that they end there."""
 
     noisy: Ints
     scale: Fraction

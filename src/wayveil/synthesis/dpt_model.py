@@ -1,4 +1,4 @@
-"""What DPT measured, noisy trees of steps over reference systems, and walks through them."""
+"""Measurements of DPT, noisy trees of steps over reference systems, and walks through them."""
 
 from dataclasses import dataclass
 from typing import NamedTuple

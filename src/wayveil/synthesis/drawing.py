@@ -47,8 +47,8 @@ class Drawing:
 
 @dataclass(frozen=True)
 class Wanted:
-    """How many private trips are wanted (None: as many as the model stands for), and whether as many raw ones were in
-    memory: then so can they be.
+    """Number of private trips that are wanted (None: as many as the model stands for), and whether as many raw ones
+    were in memory: then so can they be.
     """
 
     count: int | None = None

@@ -55,7 +55,7 @@ class Known:
 
 @dataclass(frozen=True, eq=False)
 class Followed(Known):
-    """What this week's numbers are, given those of the weeks before.
+    """Numbers of this week, given those of the weeks before.
 
     own   how much of each number is this week's own answer: 1 where the weeks before say nothing, or are not believed
     """

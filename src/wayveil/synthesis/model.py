@@ -47,7 +47,7 @@ M = TypeVar("M", bound="Model")
 
 
 class Model(ABC):
-    """What a mechanism measured: noisy numbers and public facts, nothing else. Free to publish and to use again.
+    """Measurements of a mechanism: noisy numbers and public facts, nothing else. Free to publish and to use again.
 
     A model is a frozen dataclass. `save` writes its fields exactly, so `load` gives back an equal model. `world` is the
     public world of the trips that it draws.
@@ -109,7 +109,7 @@ def _read_arrays(path: Path) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class ExpectedError:
-    """How far off one kind of question is expected to be.
+    """Expected error of one kind of question.
 
     cells        how many of its cells have released trips; the means are over those
     mean         trips in a cell (riders, for edges and moves)
@@ -134,7 +134,7 @@ class ExpectedError:
 
 @dataclass(frozen=True, eq=False)
 class Replica:
-    """What would have been released if the released trips were the truth: the model, and trips drawn from it."""
+    """Release that would have been made if the released trips were the truth: the model, and trips drawn from it."""
 
     model: Model
     trips: Trips
@@ -176,7 +176,7 @@ class KnowsLoss(Protocol):
 
 @dataclass(frozen=True)
 class PaidSize:
-    """How many trips and visits there were, each bought by itself: noisy, and right on average."""
+    """Numbers of trips and visits, each bought by itself: noisy, and right on average."""
 
     trips: float
     visits: float

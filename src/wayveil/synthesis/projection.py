@@ -37,7 +37,7 @@ CLOSE = 1e-9
 
 
 class Sums(NamedTuple):
-    """What some cells must add up to: the cells with `cell` i to `wanted[i]`."""
+    """Sums that some cells must add up to: the cells with `cell` i to `wanted[i]`."""
 
     cell: AnyInts
     wanted: Floats

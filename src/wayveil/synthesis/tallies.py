@@ -1,4 +1,4 @@
-"""What trips say about every kind of question, as cells with numbers: of releases, replicas, references and raw trips.
+"""Tallies of trips for every kind of question, as cells with numbers: of releases, replicas, references and raw trips.
 
 A kind of question is a way to count trips into cells. Cells are numbered by the public world, so that the same number
 means the same cell everywhere; cells with nothing in them are not listed.

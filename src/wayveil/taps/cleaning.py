@@ -88,7 +88,7 @@ OPTED_OUT = ("1", "true", "yes", "y")
 
 @dataclass(frozen=True, eq=False)
 class Cleaning:
-    """What is dropped and what is filled.
+    """Rules for what is dropped and what is filled.
 
     fill          gaps in stop and route: left alone, filled from other rows of the same bus (unsound before noise), or
                   filled from a public `VehicleTable`

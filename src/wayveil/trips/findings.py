@@ -1,4 +1,4 @@
-"""What is wrong with a file: everything at once for `wayveil check`, or the first problem as an error.
+"""Problems of a file: everything at once for `wayveil check`, or the first problem as an error.
 
 Readers report every problem to a `Findings`. A strict one turns the first into an `InputError`; the other
 kind collects them all, with a few examples each, and the reader goes on as well as it can.
@@ -38,7 +38,7 @@ class Finding:
 
 @dataclass
 class Findings:
-    """What kind of file it is, its counts, its problems, and notes on what is odd but usable.
+    """Kind of a file, its counts, its problems, and notes on what is odd but usable.
 
     For the data holder's eyes only: these are exact facts about the raw data.
     """

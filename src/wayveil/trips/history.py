@@ -1,4 +1,4 @@
-"""What happened to data before it is counted: how far one visit more could have moved it, and what marks it carries.
+"""History of data before it is counted: how far one visit more could have moved it, and what marks it carries.
 
 A *stability* says how far a step that looks at one trip at a time spreads a change. A *mark* is a word that travels
 with the data, in memory and in files, so that no later step can take for honest what an earlier one made up.
@@ -31,7 +31,7 @@ _BETWEEN = "; "
 
 @dataclass(frozen=True)
 class Stability:
-    """How far a change of the input of a step can move its output; None: without bound.
+    """Bound on how far a change of the input of a step can move its output; None: without bound.
 
     trips    one trip more in the input is at most so many trips more in the output
     visits   one visit more in a trip of the input is at most so many visits more or fewer in the output, whether the
@@ -61,7 +61,7 @@ MERGED = Stability(trips=1, visits=2)
 
 @dataclass(frozen=True)
 class History:
-    """What was done while reading, and the marks that the data carries.
+    """Record of what was done while reading, and the marks that the data carries.
 
     stability   follows from the columns of the file and the options of the reader, never from what is in its rows: the
                 noise is a public function of it

@@ -1,4 +1,4 @@
-"""What a row of trips is, and what follows from it before anything is counted.
+"""Meaning of a row of trips, and what follows from it before anything is counted.
 
 calls   every stop that a trip passes: on a network, each visit is next to the one before
 legs    where people board and alight; several legs are a journey with transfers

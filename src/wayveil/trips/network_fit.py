@@ -1,4 +1,4 @@
-"""Whether trips fit the network that they are said to be on: which moves it does not have, and why.
+"""Fit of trips to the network that they are said to be on: which moves it does not have, and why.
 
 Exact facts about the raw trips, for the data holder's eyes only; nothing of it is released.
 """
@@ -34,7 +34,7 @@ REASONS = {
 
 @dataclass(frozen=True)
 class NetworkFit:
-    """How many moves trips make, and how many of them the network lacks, by reason (see REASONS)."""
+    """Number of moves that trips make, and how many of them the network lacks, by reason (see REASONS)."""
 
     moves: int
     lacking: dict[str, int]

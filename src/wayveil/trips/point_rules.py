@@ -1,4 +1,4 @@
-"""What is done to the points of one trip until they are visits: public switches, each trip by itself.
+"""Rules for the points of one trip until they are visits: public switches, each trip by itself.
 
 The order is that of the DP-Loc study: speed and box, days, one cell per minute, gaps, repeats, single visits, one
 hour. What becomes of a trip depends on that trip and on public facts alone, and a trip never becomes two; so the rules

@@ -1,4 +1,4 @@
-"""What GPS points are known by, whatever grid, split and rules make trips of them: the points themselves."""
+"""Identity of GPS points, whatever grid, split and rules make trips of them: the points themselves."""
 
 from dataclasses import dataclass
 from typing import Self

@@ -1,1 +1,1 @@
-"""How good is a release? Compares raw and released trips: what it computes is not for publication."""
+"""Measures of how good a release is. Compares raw and released trips: what it computes is not for publication."""

@@ -173,7 +173,7 @@ class CountQueryError(Figures):
 
 
 class TimedCountQueryError(CountQueryError):
-    """The same for stops within public time bins, as the studies of timed trees ask them."""
+    """Error of count queries of stops within public time bins, as the studies of timed trees ask them."""
 
     title = "Timed count queries"
     key = "timed_count_query_error"

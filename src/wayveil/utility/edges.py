@@ -1,4 +1,4 @@
-"""How busy are the moves? Trips from a stop straight to the next one, per pair of stops."""
+"""Flow on moves: trips from a stop straight to the next one, per pair of stops."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""How good are the n-grams that a model holds, before any trip is drawn from it? Confusion, fitness, count queries.
+"""Quality of the n-grams that a model holds, before any trip is drawn from it: confusion, fitness, count queries.
 
 A model that holds n-grams can be judged by itself, as the trie studies do: which public n-grams it has, which share of
 a raw trip's n-grams it can replay, and what its nodes answer to count queries.

@@ -1,4 +1,4 @@
-"""How busy are the stops, and how long are the trips?"""
+"""Figures about how busy stops are and how long trips are."""
 
 import numpy as np
 import scipy
@@ -128,7 +128,7 @@ class LengthDivergence(Figures):
 
 
 class LengthsByHour(Figures):
-    """The same divergence for the trips of each hour of the day, as a mean weighted by the raw trips.
+    """Divergence of lengths for the trips of each hour of the day, as a mean weighted by the raw trips.
 
     An hour in which a release has no trip shares nothing with the raw one. A release that says nothing about
     time has no figure.

@@ -85,7 +85,7 @@ class MarkedNgrams:
 
 
 class Tables:
-    """What the compiled loops need.
+    """Tables that the compiled loops need.
 
     walks[k, s]   walks of k symbols that start at s
     base[k, s]    walks of k symbols that start before s

@@ -24,7 +24,7 @@ MOST_CELLS = 20_000_000
 
 @dataclass(frozen=True, eq=False)
 class Events:
-    """What walks do, one after the other: a step, a change of system, or the end.
+    """Events of walks, one after the other: a step, a change of system, or the end.
 
     cell    where it happens, numbered over all systems; symbol: see `ReferenceSystems`
     walk    the walk it belongs to

@@ -1,4 +1,4 @@
-"""How the visits of a walk repeat one another, whatever the places are: the memory of those who walk.
+"""Repetition in the visits of a walk, whatever the places are: the memory of those who walk.
 
 A visit is to a new place, to the same place as the visit before, back to where the one before that was, back to the
 origin, or to another place that the walk has been to. Most people go to and fro between few places, which a table of

@@ -1,4 +1,4 @@
-"""What may follow what: the public relation "after location a, location b is possible".
+"""Successors: the public relation "after location a, location b is possible".
 
 Mechanisms never list the children of a node. They ask how many there are (`degree`), which is the k-th (`nth`) and
 which rank one has (`rank`); so a complete graph over a million locations costs nothing. What may come next depends on

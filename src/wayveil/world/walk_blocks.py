@@ -62,7 +62,7 @@ class Walks:
 
 @dataclass(frozen=True)
 class Resolution:
-    """How finely the blocks look. Whole numbers only, so that a resolution can stand in a table.
+    """Fineness of the blocks. Whole numbers only, so that a resolution can stand in a table.
 
     ends, hours, pairs  binary digits of the zones of ends, of hour x zone, and of band x zone x zone
     edges               binary digits of the zones of edges

@@ -83,7 +83,7 @@ def take_apart(both: Ints, digits: int) -> tuple[Ints, Ints]:
 
 
 class Geography:
-    """What a world says about nearness: zones of its places, zones of its edges, and metres between places."""
+    """Nearness in a world: zones of its places, zones of its edges, and metres between places."""
 
     def __init__(self, world: World) -> None:
         self.world = world

@@ -1,4 +1,4 @@
-"""What the audits found, as rows for people and for machines."""
+"""Findings of audits, as rows for people and for machines."""
 
 import json
 from collections.abc import Iterable

@@ -33,7 +33,7 @@ Change = Callable[[Trips], Trips]
 
 @dataclass(frozen=True)
 class Disguise:
-    """What somebody does to a dataset before it is brought again; `caught` is whether the ledger sees through it."""
+    """Disguise of a dataset that is brought again; `caught` is whether the ledger sees through it."""
 
     name: str
     changes: tuple[Change, ...]

@@ -59,7 +59,7 @@ class FilePair:
 
 @dataclass
 class Run:
-    """What came of one release: the conversation, what was published or why not, and what the ledger says."""
+    """Outcome of one release: the conversation, what was published or why not, and what the ledger says."""
 
     transcript: Transcript
     unit: Unit

@@ -36,7 +36,7 @@ from wayveil.trips.trips import Trips
 
 @dataclass
 class Examination:
-    """What an examination found. `loss` is the privacy loss that the pair can realise: at most epsilon, if sound."""
+    """Findings of an examination. `loss` is the privacy loss that the pair can realise: at most epsilon, if sound."""
 
     problems: list[str] = field(default_factory=list)
     questions: int = 0

@@ -37,7 +37,7 @@ UNITS: tuple[Unit, ...] = (
 
 @dataclass(frozen=True)
 class AuditPlan:
-    """How one mechanism is attacked.
+    """Plan of attack on one mechanism.
 
     mechanism   small parameters, so that a run on a tiny world takes a millisecond; used by every audit
     also        other settings that take other ways through the code; used by the grey box

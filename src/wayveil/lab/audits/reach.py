@@ -1,4 +1,4 @@
-"""What each audit of a thorough run could have shown: the table in docs/audits.md."""
+"""Reach of each audit of a thorough run, as the table in docs/audits.md."""
 
 from wayveil.lab.audits.distinguish import largest_shown, runs_to_show
 from wayveil.lab.audits.one_run import CLAIM, accuracy_bound

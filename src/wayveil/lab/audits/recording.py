@@ -43,7 +43,7 @@ class Measures(Protocol):
 
 @dataclass(frozen=True)
 class Subject:
-    """What is audited: a mechanism, the guarantee it claims, and how it is run.
+    """Subject of an audit: a mechanism, the guarantee it claims, and how it is run.
 
     `unit` and `epsilon` are the claim; the other parts are as in a release, unless a mutation broke one on purpose.
     """

@@ -1,4 +1,4 @@
-"""What must hold in a replay beside its questions: searches, steps of trainings, models equal to the last bit.
+"""Conditions of a replay beside its questions: searches, steps of trainings, models equal to the last bit.
 
 What must hold in a private search, beside its questions.
 

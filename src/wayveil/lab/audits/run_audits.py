@@ -45,7 +45,7 @@ SHARE = 0.15
 
 @dataclass(frozen=True)
 class Effort:
-    """How much work each audit does, and whether every audit of a mutation runs or only the cheapest.
+    """Amount of work that each audit does, and whether every audit of a mutation runs or only the cheapest.
 
     neighbours and draws are shared among the units of a plan. game and block are runs to choose the event and runs to
     judge it, per dataset, at least: where the claim is so high that this could not show it, there are more.

@@ -1,4 +1,4 @@
-"""What is kept of a conversation with the gate: questions and answers, budgets, coins, searches."""
+"""Record of a conversation with the gate: questions and answers, budgets, coins, searches."""
 
 from dataclasses import dataclass, field, replace
 from fractions import Fraction

@@ -139,7 +139,7 @@ Epsilons = Annotated[
 
 @dataclass(frozen=True, kw_only=True)
 class Candidates:
-    """What is weighed, over which world, and where the results go."""
+    """Candidates that are weighed, over which world, and where the results go."""
 
     world: WorldFile
     out: Annotated[
@@ -188,7 +188,7 @@ class Candidates:
 
 @dataclass(frozen=True, kw_only=True)
 class CompareOptions(Candidates):
-    """What `compare` takes."""
+    """Options of `compare`."""
 
     trips: Annotated[Path, typer.Argument(help="The raw trips (parquet, csv, or a sequence file).")]
     risk: Annotated[
@@ -243,7 +243,7 @@ def compare(options: CompareOptions, spoken: Spoken) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class RecommendOptions(Candidates):
-    """What `recommend` takes."""
+    """Options of `recommend`."""
 
     riders: Annotated[
         int, typer.Option(min=1, help="Simulated riders: a public guess of how many there will be.")

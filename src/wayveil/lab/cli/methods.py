@@ -76,7 +76,7 @@ def _wrapped(text: str, indent: int = 0) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class AnonymiseOptions:
-    """What `anonymise` takes."""
+    """Options of `anonymise`."""
 
     trips: Annotated[Path, typer.Argument(help="The raw trips (parquet or csv).")]
     world: WorldFile

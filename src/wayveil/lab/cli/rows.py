@@ -31,7 +31,7 @@ from wayveil.progress import shown
 
 @dataclass(frozen=True)
 class TripsOptions(PlanOptions):
-    """What `trips` takes: the keys of a plan that say what points are, and where trips go."""
+    """Options of `trips`: the keys of a plan that say what points are, and where trips go."""
 
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Where the trips go (.parquet or .csv).")
@@ -59,7 +59,7 @@ def trips(options: TripsOptions, spoken: Spoken) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class MapOptions:
-    """What `map` takes."""
+    """Options of `map`."""
 
     trips: Annotated[Path, typer.Argument(help="The raw trips (parquet, csv, or a sequence file).")]
     world: WorldFile
@@ -114,7 +114,7 @@ def draw(options: MapOptions, spoken: Spoken) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class WorldOptions:
-    """What `world` takes."""
+    """Options of `world`."""
 
     feed: Annotated[Path, typer.Argument(help="GTFS zip or folder, saved network, or list of locations.")]
     bbox: BoundingBox = None

@@ -41,7 +41,7 @@ def city(
 
 @dataclass(frozen=True, kw_only=True)
 class TapOptions:
-    """What `simulate taps` takes."""
+    """Options of `simulate taps`."""
 
     feed: Annotated[Path, typer.Argument(help="GTFS zip or folder, or saved network.")]
     out: Annotated[Path, typer.Option("--out", "-o", help="A file like the study's (.csv or .parquet).")]
@@ -90,7 +90,7 @@ def tap_file(options: TapOptions, spoken: Spoken) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class YearOptions:
-    """What `simulate year` takes."""
+    """Options of `simulate year`."""
 
     feed: Annotated[Path, typer.Argument(help="GTFS zip or folder, or saved network.")]
     out: Annotated[Path, typer.Option("--out", "-o", help="A new folder, for the files and a plan.")]

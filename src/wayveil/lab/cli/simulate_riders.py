@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class Like(StrEnum):
-    """What simulated riders are like."""
+    """Kinds of simulated riders."""
 
     CITY = "city"
     STUDY = "study"
@@ -51,7 +51,7 @@ _KNOW = {
 
 @dataclass(frozen=True, kw_only=True)
 class RiderOptions:
-    """What `riders` takes."""
+    """Options of `riders`."""
 
     feed: Annotated[Path, typer.Argument(help="GTFS zip or folder, or saved network.")]
     out: Annotated[

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class StudyOptions:
-    """What `study` takes."""
+    """Options of `study`."""
 
     name: Annotated[
         str, typer.Argument(help="Which: see the list below; `list` prints the names.", show_default=False)

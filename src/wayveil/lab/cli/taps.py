@@ -40,7 +40,7 @@ from wayveil.progress import shown
 
 @dataclass(frozen=True, kw_only=True)
 class CleanOptions:
-    """What `clean` takes."""
+    """Options of `clean`."""
 
     file: TapFile
     out: Annotated[Path, typer.Option("--out", "-o", help="Clean taps (.parquet or .csv).")]
@@ -117,7 +117,7 @@ def clean(options: CleanOptions, spoken: Spoken) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class ReconstructionOptions:
-    """What `riders` takes."""
+    """Options of `riders`."""
 
     file: TapFile
     out: Annotated[Path, typer.Option("--out", "-o", help="Riders, one row per tap (.parquet or .csv).")]
@@ -162,7 +162,7 @@ def riders(options: ReconstructionOptions, spoken: Spoken) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class UnitOptions:
-    """What `units` takes."""
+    """Options of `units`."""
 
     file: TapFile
     epsilon: Epsilon

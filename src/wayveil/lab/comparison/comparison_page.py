@@ -27,7 +27,7 @@ LINES = {
 
 @dataclass(frozen=True, eq=False)
 class ComparisonSection:
-    """What both the report and the page of a comparison show; `key` explains the lines of its charts."""
+    """Section that both the report and the page of a comparison show; `key` explains the lines of its charts."""
 
     scope: str
     key: str

@@ -43,7 +43,7 @@ QUESTIONS = 2
 
 @dataclass(frozen=True)
 class Settings:
-    """How cells are measured; the same for all cells of one folder.
+    """Settings by which cells are measured; the same for all cells of one folder.
 
     `most_pairs` bounds the sample of the earth mover's distance, which is the slowest figure by far; `unasked` are
     titles of questions to leave out.

@@ -1,4 +1,4 @@
-"""What the adversary believes about each rider's moves between junctions, and learns from a release.
+"""Beliefs of the adversary about each rider's moves between junctions, before and after a release.
 
 Each visit of a rider is known with probability p. Junctions that the rider passed unseen are filled in by Gibbs
 sampling over the moves that the public network allows: a missing junction between a and b is c with a chance

@@ -40,7 +40,7 @@ Mode = Literal["repaired", "literal"]
 
 @dataclass(frozen=True)
 class StrapSettings:
-    """What STRAP leaves open; all of it stands on the page.
+    """Choices that STRAP leaves open; all stand on the page.
 
     cell   metres of a cell's side
     p      chance that the adversary knows a visit

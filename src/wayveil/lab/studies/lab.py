@@ -41,7 +41,7 @@ class Datasets:
 
 @dataclass
 class Lab:
-    """How a study is run.
+    """Setting in which a study is run.
 
     scale   `tiny` (seconds, for tests), `quick` (minutes, on data of our own), `full` (as often as the study did)
     data    folder with the public data sets; None: simulated data only

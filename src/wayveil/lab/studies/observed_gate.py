@@ -1,4 +1,4 @@
-"""What published experiments did where they noised only what occurs in the data: a gate that protects nobody.
+"""Gate that protects nobody: published experiments noised only what occurs in the data.
 
 Which cells come back tells which ones somebody was in, whatever epsilon is. Studies use it to say with a number how
 much of a printed figure such a leak explains. It takes noise from a seed alone, so no release can be made with it.

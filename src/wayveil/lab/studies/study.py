@@ -1,4 +1,4 @@
-"""What a study is: parts that are run, and exhibits (tables and figures) that show them beside what was printed.
+"""Parts of a study: those that are run, and exhibits (tables and figures) that show them beside what was printed.
 
 A *part* is an experiment: settings, how often each is repeated, and a function that gives the figures of one setting
 and repetition. An *exhibit* is one table or figure of the study, filled from the cells of a part (or of several). A
@@ -26,7 +26,7 @@ FIGURE = "figure"  # the coordinate that names what was measured
 
 @dataclass(frozen=True)
 class CellOutcome:
-    """What one cell gives: rows (`figure`, `value` and further coordinates), and pictures where it draws some."""
+    """Result of one cell: rows (`figure`, `value` and further coordinates), and pictures where it draws some."""
 
     rows: Sequence[Row]
     pictures: Sequence["Chart"] = ()

@@ -1,4 +1,4 @@
-"""What a study's cells gave: one long table, and the means and spreads that exhibits show."""
+"""Results of a study's cells: one long table, and the means and spreads that exhibits show."""
 
 import re
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""How wrong which kind of question is expected to be: from noisy numbers and the law of the noise, so free to publish.
+"""Expected error of each kind of question, from noisy numbers and the law of the noise, so free to publish.
 
 Two things make the trips of a release wrong. *Noise*: if the released trips were the truth, measuring them with the
 same noise and weaving again would be off by so much. That is done once, and every cell of a block is one try. *What
@@ -46,7 +46,7 @@ KINDS = {
 
 @dataclass(frozen=True, eq=False)
 class CellSums:
-    """What trips add to the cells of a block, as the block counts them, and as riders: whole ones on every move."""
+    """Sums of trips over the cells of a block, as the block counts them, and as riders: whole ones on every move."""
 
     value: Floats
     riders: Floats

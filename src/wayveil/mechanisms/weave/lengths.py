@@ -1,4 +1,4 @@
-"""How long trips are: the noisy table of lengths by distance without most of its noise, and lengths drawn from it."""
+"""Lengths of trips: the noisy table of lengths by distance without most of its noise, and lengths drawn from it."""
 
 import numpy as np
 from numba import njit

@@ -1,4 +1,4 @@
-"""What Weave bought: noisy counts of blocks, and the public facts that say what they count."""
+"""Purchases of Weave: noisy counts of blocks, and the public facts that say what they count."""
 
 from dataclasses import asdict, dataclass, replace
 from math import sqrt

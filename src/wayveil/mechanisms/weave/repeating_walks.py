@@ -31,7 +31,7 @@ from wayveil.world.repeats import (
 
 @dataclass(frozen=True, eq=False)
 class WalkPlan:
-    """What is known of walks before they are drawn: first place, length, and whether they end where they began.
+    """Knowledge of walks before they are drawn: first place, length, and whether they end where they began.
 
     `returns`: 1 if so, 0 if not, -1 if nothing is known.
     """

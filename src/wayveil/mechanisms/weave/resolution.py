@@ -1,4 +1,4 @@
-"""How finely trips are looked at, and whether earlier releases looked alike."""
+"""Fineness with which trips are looked at, and whether earlier releases looked alike."""
 
 from collections.abc import Sequence
 from fractions import Fraction

@@ -1,4 +1,4 @@
-"""How trips are made from noisy blocks: every constant of the generator, by the part that uses it.
+"""Settings for making trips from noisy blocks: every constant of the generator, by the part that uses it.
 
 Post-processing: nothing here costs privacy, and all of it may be changed for trips that are drawn again. What defines
 the cells of the blocks themselves (kinds of visits, classes of lengths) stands in `world/`, because counting and
@@ -29,7 +29,7 @@ class _Settings(BaseModel):
 
 
 class SolverSettings(_Settings):
-    """How the weights of a support are found (fit.py, descent.py)."""
+    """Constants of finding the weights of a support (fit.py, descent.py)."""
 
     tolerance: float = Field(
         0.3, gt=0, description="the solver stops when two steps gain less log-likelihood"
@@ -48,7 +48,7 @@ class SolverSettings(_Settings):
 
 
 class ShrinkageSettings(_Settings):
-    """How noisy counts are shrunk to what they are worth (shrinkage.py)."""
+    """Constants of shrinking noisy counts to what they are worth (shrinkage.py)."""
 
     fewest_alike: int = Field(60, ge=1, description="cells in a group of like cells, at least")
     most_groups: int = Field(24, ge=1, description="groups of like cells, at most")
@@ -76,7 +76,7 @@ class ShrinkageSettings(_Settings):
 
 
 class LengthSettings(_Settings):
-    """How the noisy table of lengths is read (lengths.py)."""
+    """Constants of reading the noisy table of lengths (lengths.py)."""
 
     steepness: float = Field(
         3.0,
@@ -96,7 +96,7 @@ class LengthSettings(_Settings):
 
 
 class StreetSettings(_Settings):
-    """How flows on the edges of a grid are read off those of the edges around (street_flows.py)."""
+    """Constants of reading flows on the edges of a grid off those of the edges around (street_flows.py)."""
 
     spans: tuple[int, ...] = Field(
         (1, 2, 4, 8),
@@ -110,7 +110,7 @@ class StreetSettings(_Settings):
 
 
 class EndSettings(_Settings):
-    """How ends and hours of trips are drawn on a network (network_demand.py), and hours on a list (demand.py)."""
+    """Constants of drawing ends and hours on a network (network_demand.py), and hours on a list (demand.py)."""
 
     false_cells: float = Field(
         0.5, gt=0, description="cells of a block that noise alone may lift above what is said to stand out"
@@ -143,7 +143,7 @@ class EndSettings(_Settings):
 
 
 class RouteSettings(_Settings):
-    """What riders are thought to take into account (routes.py, routed_support.py)."""
+    """Costs that riders are thought to take into account (routes.py, routed_support.py)."""
 
     typical_wait: float = Field(300.0, gt=0, description="seconds of waiting for the median line")
     shortest_wait: float = Field(60.0, ge=0, description="seconds of waiting for any line, at least")
@@ -167,7 +167,7 @@ class RouteSettings(_Settings):
 
 
 class DriveSettings(_Settings):
-    """How drivers are thought to get around on a grid (driven_support.py).
+    """Constants of how drivers are thought to get around on a grid (driven_support.py).
 
     Set on simulated cities, with looks at the taxis of Shenzhen in between (docs/mechanisms/weave-notebook.md).
     """
@@ -203,7 +203,7 @@ class DriveSettings(_Settings):
 
 
 class ListSettings(_Settings):
-    """How walks are drawn where there is no network (modules whose names begin with list, move, walked, repeating)."""
+    """Constants of drawing walks without a network (modules whose names begin with list, move, walked, repeating)."""
 
     marks_off: float = Field(
         0.1, ge=0, description="share by which ends are off when read off the marks in the table of moves"
@@ -260,7 +260,7 @@ class ListSettings(_Settings):
 
 
 class ErrorSettings(_Settings):
-    """How the error of a release is estimated (expected_error.py)."""
+    """Constants of estimating the error of a release (expected_error.py)."""
 
     sanity: float = Field(
         0.001,

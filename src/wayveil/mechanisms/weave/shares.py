@@ -1,4 +1,4 @@
-"""What Weave spends its budget on: a weight per question."""
+"""Shares of Weave's budget: a weight per question."""
 
 from collections.abc import Mapping
 from fractions import Fraction
@@ -36,7 +36,7 @@ def _weight(hundredths: int, description: str) -> Fraction:
 
 
 class ListShares(BaseModel):
-    """How weights change where there is no network. Set with benchmark worlds in view, not on cities alone."""
+    """Changes of weights where there is no network. Set with benchmark worlds in view, not on cities alone."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

@@ -27,7 +27,7 @@ Allowance = Callable[[str, CellEstimates, Floats], Floats]
 
 @dataclass(frozen=True)
 class Diagnostics:
-    """How well the support explains the measurements: computed from noisy numbers, so free to publish.
+    """Measures of how well the support explains the measurements: computed from noisy numbers, so free to publish.
 
     unexplained  share of the flow on edges (or moves) that no trip of the support uses
     effective    trips of the support that carry the weight, (sum w)^2 / sum w^2

@@ -39,7 +39,7 @@ class Spread(NamedTuple):
 
 
 class Adds(NamedTuple):
-    """What distinct walks add: walk j adds `part[k]` to `cell[k]` for k from `bounds[j]` to `bounds[j + 1]`; beside it,
+    """Sums of distinct walks: walk j adds `part[k]` to `cell[k]` for k from `bounds[j]` to `bounds[j + 1]`; beside it,
     each trip adds one to the cells of its row of `by_trip`.
     """
 
@@ -50,7 +50,7 @@ class Adds(NamedTuple):
 
 
 class Features:
-    """What every trip of a support adds to the cells of all blocks, laid end to end.
+    """Contributions of every trip of a support to the cells of all blocks, laid end to end.
 
     Only blocks that no other block refines are looked up; the coarser ones follow from them. What a walk decides on is
     looked up once for all trips that walk it, at whatever time.

@@ -1,4 +1,4 @@
-"""Whether a reservation may be made: by whom, for which unit, and within which limits of its dataset's policy."""
+"""Admission of a reservation: by whom, for which unit, and within which limits of its dataset's policy."""
 
 from datetime import datetime
 from fractions import Fraction

@@ -1,4 +1,4 @@
-"""What several releases of the same data cost together.
+"""Cost of several releases of the same data together.
 
 The plain sum needs no assumption: it bounds every sequence of releases, even when each price was chosen after
 looking at the releases before. With a delta there are tighter figures, by privacy loss distribution (PLD)

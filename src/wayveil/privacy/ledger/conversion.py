@@ -69,7 +69,7 @@ _KNOWN = (*POLICY_UNITS, "points", "window")
 
 @dataclass(frozen=True)
 class Stated:
-    """What the data holder says about the data: at most so many days, trips and visits of one rider, or in one day; and
+    """Bounds that the data holder states: at most so many days, trips and visits of one rider, or in one day; and
     the unit of lines that an earlier version wrote without one.
     """
 

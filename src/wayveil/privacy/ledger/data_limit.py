@@ -1,4 +1,4 @@
-"""What one unit may lose from the data of one span of data time, and what it has lost there.
+"""Limit on what one unit may lose from the data of one span of data time, and what it has lost there.
 
 Which losses add up follows from where a unit lies (the proof is in docs/ledger.md).
 
@@ -26,7 +26,7 @@ IN_ONE_DAY = ("event", "trip", "rider-day")
 
 
 class Loss(NamedTuple):
-    """What releases cost one unit."""
+    """Cost of releases to one unit."""
 
     epsilon: Fraction = ZERO
     delta: Fraction = ZERO
@@ -141,7 +141,7 @@ class SpanStatement:
 
 @dataclass
 class DataTimeSums:
-    """What one unit has lost, by where in data time it lies."""
+    """Loss of one unit, by where in data time it lies."""
 
     limit: DataLimit
     unit: str

@@ -1,4 +1,4 @@
-"""What is in a dataset, told by keyed hashes: the same people are found again under any name of the file.
+"""Fingerprint of a dataset, told by keyed hashes: the same people are found again under any name of the file.
 
 A fingerprint has totals and samples, all made with a secret key that stays with the ledger.
 

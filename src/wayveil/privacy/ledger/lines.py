@@ -43,7 +43,7 @@ class BrokenLedgerError(LedgerError):
 
 @dataclass(frozen=True)
 class Head:
-    """How many lines the ledger has and the hash of the last one: enough to notice any later change to them.
+    """Number of lines of the ledger and the hash of the last one: enough to notice any later change to them.
 
     Written down elsewhere (in a datasheet, on paper) it also exposes somebody who rewrites the whole ledger.
     """
@@ -64,7 +64,7 @@ class Head:
 
 @dataclass(frozen=True)
 class Line:
-    """What happened, when, by whom. Amounts stand on `reserve` and `settle` lines only, exact, as text
+    """One step: what happened, when, by whom. Amounts stand on `reserve` and `settle` lines only, exact, as text
     ("1/2") in storage.
 
     `time` is what the clock said, in UTC; accounting never relies on it alone (see `Book.time`).
@@ -166,7 +166,7 @@ def moment_text(moment: datetime) -> str:
 
 @dataclass(frozen=True)
 class LineFacts:
-    """What stands on the line of a reservation beside its price, its mechanism and its unit.
+    """Facts on the line of a reservation beside its price, its mechanism and its unit.
 
     rho      of a run that is accounted in zCDP, beside the (epsilon, delta) that it is charged as
     private  false for a run that protects nobody: it is recorded, and in no sum

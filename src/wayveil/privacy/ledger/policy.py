@@ -1,4 +1,4 @@
-"""What may be spent on one dataset, for which unit, how fast, and by whom."""
+"""Policy of what may be spent on one dataset, for which unit, how fast, and by whom."""
 
 from contextlib import suppress
 from dataclasses import dataclass, field

@@ -146,7 +146,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Overlap:
-    """How many of the sampled things of two datasets are the same."""
+    """Number of sampled things that two datasets share."""
 
     common: int
     known: int

@@ -1,4 +1,4 @@
-"""What a ledger answers when it is asked how things stand."""
+"""Answers of a ledger when it is asked how things stand."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta

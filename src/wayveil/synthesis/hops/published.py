@@ -52,7 +52,7 @@ _Network = TypeVar("_Network", bound=_Net)
 
 
 class _Seen(NamedTuple):
-    """What a forward pass of the autoencoder leaves, layer by layer; layers with inputs of one for the bias."""
+    """Values that a forward pass of the autoencoder leaves, layer by layer; layers with inputs of one for the bias."""
 
     rows: Ints
     first: Floats
@@ -204,7 +204,7 @@ class StudyHopNet(_Net):
 
 
 class StudyHopCosts:
-    """What every hop of every cell costs towards a destination at an hour.
+    """Cost of every hop of every cell towards a destination at an hour.
 
     Only the destination and the hour change from graph to graph: what the cells themselves bring is worked out once.
     """

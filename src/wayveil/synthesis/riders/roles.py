@@ -1,4 +1,4 @@
-"""How riders behave: roles, purposes, windows and limits, with the figures of the BC Transit study as defaults.
+"""Behaviour of riders: roles, purposes, windows and limits, with the figures of the BC Transit study as defaults.
 
 The study publishes role shares, active days, purposes and the hours of primary trips. It names, but does not give, its
 limits of time, distance and taps; those here are ours, chosen so that a rider of its data set (312,659 taps of six
@@ -222,7 +222,7 @@ class RiderRules(_Frozen):
 
 
 class RuleArrays(NamedTuple):
-    """What the loop reads. Rows are roles; the columns of `low` and `high` (seconds) are transfer, return, new trip."""
+    """Arrays of the loop. Rows are roles; the columns of `low` and `high` (seconds) are transfer, return, new trip."""
 
     low: Ints
     high: Ints

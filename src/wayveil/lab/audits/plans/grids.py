@@ -1,4 +1,4 @@
-"""How mechanisms of hops on a grid are attacked: od-hops, and every step of dp-loc's training."""
+"""Attack plans of mechanisms of hops on a grid: od-hops, and every step of dp-loc's training."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""How the private choice among mechanisms is attacked: beside the usual mistakes, those that a search invites."""
+"""Attack plan of the private choice among mechanisms: beside the usual mistakes, those that a search invites."""
 
 from fractions import Fraction
 from typing import Any

@@ -1,4 +1,4 @@
-"""How mechanisms that count n-grams are attacked: the Markov chain, variable-length n-grams, and MobiTrie's two."""
+"""Attack plans of mechanisms that count n-grams: the Markov chain, variable-length n-grams, and MobiTrie's two."""
 
 from collections.abc import Callable
 from fractions import Fraction

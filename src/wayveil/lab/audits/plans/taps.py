@@ -1,4 +1,4 @@
-"""How counts and margins of taps are attacked."""
+"""Attack plans of counts and margins of taps."""
 
 from dataclasses import replace
 from datetime import date

@@ -1,4 +1,4 @@
-"""How trees of prefixes are attacked: the noisy prefix tree, SeqPT, PPDP, SafePath and DPT."""
+"""Attack plans of trees of prefixes: the noisy prefix tree, SeqPT, PPDP, SafePath and DPT."""
 
 from fractions import Fraction
 

@@ -1,4 +1,4 @@
-"""How Weave is attacked: every block on its own price, the partition of pairs, and the mistakes that could be made."""
+"""Attack plan of Weave: every block on its own price, the partition of pairs, and the mistakes that could be made."""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -155,7 +155,7 @@ class _InDistricts(Weave):
 
 
 def _districts_by_trips(subject: Subject) -> Subject:
-    """As many districts as the exact number of trips allows."""
+    """Take as many districts as the exact number of trips allows."""
     look = parameter_from_data("by", lambda counter: 2 + int(counter.trips().counts.sum()) % 2)
     return look(replace(subject, mechanism=NEEDS))
 

@@ -1,4 +1,4 @@
-"""What the study says in words, tested on our results, and the reasons where ours differ: with numbers, never typed."""
+"""Claims of the study in words, tested on our results, and the reasons where ours differ: with numbers, never typed."""
 
 from wayveil.lab.studies.bc_transit import bc_questions as bc
 from wayveil.lab.studies.bc_transit.bc_trials import LAPLACE, NOTHING

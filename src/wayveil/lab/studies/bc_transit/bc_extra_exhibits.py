@@ -1,4 +1,4 @@
-"""What the study says about its data, and tables that it does not have."""
+"""Statements of the study about its data, and tables that it does not have."""
 
 from wayveil.lab.studies.bc_transit import bc_claims as claims
 from wayveil.lab.studies.bc_transit import bc_questions as bc

@@ -1,4 +1,4 @@
-"""What the BC Transit study prints, and what it asks of a release of weekly trips."""
+"""Printed values of the BC Transit study, and what it asks of a release of weekly trips."""
 
 from dataclasses import dataclass
 from typing import Final

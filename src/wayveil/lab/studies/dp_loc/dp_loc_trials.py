@@ -1,4 +1,4 @@
-"""What the DP-Loc study prints, its taxi city, and one trial: a release of one grid at one epsilon."""
+"""Printed values of the DP-Loc study, its taxi city, and one trial: a release of one grid at one epsilon."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What the MobiTrie study (Schulze 2025) prints, and its three datasets or what stands in for them."""
+"""Printed values of the MobiTrie study (Schulze 2025), and its three datasets or what stands in for them."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""What the SafePath study prints, and its two weeks of taps or what stands in for them."""
+"""Printed values of the SafePath study, and its two weeks of taps or what stands in for them."""
 
 from collections.abc import Callable
 from functools import partial
