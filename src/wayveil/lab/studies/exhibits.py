@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from wayveil.lab.comparison.comparison_charts import COLOURS, DASHES, GREY, MARKERS, draw_svg
 from wayveil.lab.studies.figure_verdicts import FigureVerdict, number, remark
-from wayveil.lab.studies.study import STUDY, Exhibit, Study, is_number
+from wayveil.lab.studies.study import FIGURE, STUDY, Exhibit, Study, is_number
 from wayveil.lab.studies.study_results import Results, Value
 from wayveil.report.chart import Chart
 
@@ -106,7 +106,7 @@ def _chart(exhibit: Exhibit, column: str, names: list[str], data: pl.DataFrame) 
     height = PLOT_HEIGHT + PLOT_ABOVE + below
     picture = Figure(figsize=(PLOT_WIDTH, height))
     FigureCanvasSVG(picture)
-    axes = picture.add_axes((0.15, below / height, 0.83, PLOT_HEIGHT / height))
+    axes = picture.add_axes((0.17, below / height, 0.81, PLOT_HEIGHT / height))
     axes.spines[["top", "right"]].set_visible(False)
     axes.tick_params(labelsize=8)
     axes.grid(axis="y", color="#e5e5e5", lw=0.6)
@@ -142,6 +142,7 @@ def _chart(exhibit: Exhibit, column: str, names: list[str], data: pl.DataFrame) 
     if means.min() >= 0 and np.ptp(means) <= FLAT * means.max():
         axes.set_ylim(0, 1.2 * means.max() or 1)
     axes.set_xlabel(exhibit.axis or exhibit.down, fontsize=9)
+    axes.set_ylabel(exhibit.where.get(FIGURE, ""), fontsize=8)
     title = exhibit.column_name(column)
     axes.set_title(title, fontsize=10, loc="left")
     picture.legend(fontsize=8, frameon=False, loc="lower left", ncols=columns, borderaxespad=0.4)
