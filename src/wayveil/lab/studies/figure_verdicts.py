@@ -219,7 +219,11 @@ def _about_claims(claims: Sequence[tuple[str, bool | None, str]]) -> list[str]:
 
 
 def number(value: float) -> str:
-    """Enough digits to tell two values of a table apart."""
-    return (
-        f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}" if abs(value) >= 0.001 else f"{value:.2g}"
-    )
+    """Enough digits to tell two values of a table apart.
+
+    >>> number(1234.5), number(0.12345), number(2.5e12)
+    ('1,234', '0.123', '2.5e+12')
+    """
+    if 1000 <= abs(value) < 1e9:
+        return f"{value:,.0f}"
+    return f"{value:.3g}" if abs(value) >= 0.001 else f"{value:.2g}"
