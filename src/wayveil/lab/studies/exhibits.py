@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
-from wayveil.lab.comparison.comparison_charts import COLOURS, DASHES, GREY, MARKERS, draw_svg
+from wayveil.lab.comparison.comparison_charts import GREY, draw_svg, line_style
 from wayveil.lab.studies.figure_verdicts import FigureVerdict, number, remark
 from wayveil.lab.studies.study import FIGURE, STUDY, Exhibit, Study, is_number
 from wayveil.lab.studies.study_results import Results, Value
@@ -98,17 +99,26 @@ def line_charts(exhibit: Exhibit, results: Results) -> list[Chart]:
     return charts
 
 
-def _chart(exhibit: Exhibit, column: str, names: list[str], data: pl.DataFrame) -> Chart:
-    lines = [series for series in [*names, STUDY] if series in data["series"]]
-    # Plain margins, with the legend below the axes: it hides no line, and a layout engine would draw everything twice.
+def _plot(lines: Sequence[str], tall: float) -> tuple[Figure, Axes, dict[str, Any]]:
+    """An empty picture of so many inches with room for these names below it, and how its legend is set.
+
+    Plain margins: a legend below the axes hides no line, and a layout engine would draw everything twice.
+    """
     columns = 2 if max(map(len, lines)) <= LEGEND_LETTERS else 1
     below = PLOT_BELOW + LEGEND_ROW * -(-len(lines) // columns)
-    height = PLOT_HEIGHT + PLOT_ABOVE + below
+    height = tall + PLOT_ABOVE + below
     picture = Figure(figsize=(PLOT_WIDTH, height))
     FigureCanvasSVG(picture)
-    axes = picture.add_axes((0.17, below / height, 0.81, PLOT_HEIGHT / height))
+    axes = picture.add_axes((0.17, below / height, 0.81, tall / height))
     axes.spines[["top", "right"]].set_visible(False)
     axes.tick_params(labelsize=8)
+    legend = {"fontsize": 8, "frameon": False, "loc": "lower left", "ncols": columns, "borderaxespad": 0.4}
+    return picture, axes, legend
+
+
+def _chart(exhibit: Exhibit, column: str, names: list[str], data: pl.DataFrame) -> Chart:
+    lines = [series for series in [*names, STUDY] if series in data["series"]]
+    picture, axes, legend = _plot(lines, PLOT_HEIGHT)
     axes.grid(axis="y", color="#e5e5e5", lw=0.6)
     ticks = list(dict.fromkeys(data[exhibit.down].to_list()))
     numeric = all(map(is_number, ticks))
@@ -125,13 +135,9 @@ def _chart(exhibit: Exhibit, column: str, names: list[str], data: pl.DataFrame) 
         if series == STUDY:
             axes.plot(x[order], mean, color=GREY, marker="x", ms=5, lw=1.2, linestyle="--", label="the study")
         else:
-            colour = COLOURS[number % len(COLOURS)]
-            dashes = DASHES[number // len(COLOURS) % len(DASHES)]
-            marker = MARKERS[number % len(MARKERS)]
-            axes.plot(
-                x[order], mean, color=colour, marker=marker, ms=4, lw=1.3, linestyle=dashes, label=series
-            )
-            axes.fill_between(x[order], mean - spread, mean + spread, color=colour, alpha=0.15, lw=0)
+            style = line_style(number)
+            axes.plot(x[order], mean, ms=4, lw=1.3, label=series, **style)
+            axes.fill_between(x[order], mean - spread, mean + spread, color=style["color"], alpha=0.15, lw=0)
     if numeric and min(place.values()) > 0 and max(place.values()) / min(place.values()) >= 10:
         axes.set_xscale("log")
     crowded = sum(map(len, ticks)) > CROWDED
@@ -145,7 +151,7 @@ def _chart(exhibit: Exhibit, column: str, names: list[str], data: pl.DataFrame) 
     axes.set_ylabel(exhibit.where.get(FIGURE, ""), fontsize=8)
     title = exhibit.column_name(column)
     axes.set_title(title, fontsize=10, loc="left")
-    picture.legend(fontsize=8, frameon=False, loc="lower left", ncols=columns, borderaxespad=0.4)
+    picture.legend(**legend)
     name = re.sub(r"[^\w]+", "-", f"{exhibit.label} {title}".lower()).strip("-")
     many = f"{len(names)} line{'s' if len(names) > 1 else ''}"
     alt = f"{exhibit.label}: {title} against {exhibit.axis or exhibit.down}, {many} of ours"
@@ -163,19 +169,11 @@ def plane_chart(exhibit: Exhibit, results: Results) -> Chart:
         for (down, figure, series), value in places.items()
         if figure == across and (down, up, series) in places
     ]
-    columns = 2
-    below = PLOT_BELOW + LEGEND_ROW * -(-len(names) // columns)
-    height = PLOT_HEIGHT * 1.4 + PLOT_ABOVE + below
-    picture = Figure(figsize=(PLOT_WIDTH, height))
-    FigureCanvasSVG(picture)
-    axes = picture.add_axes((0.17, below / height, 0.8, PLOT_HEIGHT * 1.4 / height))
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.tick_params(labelsize=8)
+    picture, axes, legend = _plot(names, 1.4 * PLOT_HEIGHT)
     for at, series in enumerate(names):
         own = [row for row in rows if row["series"] == series]
-        look: dict[str, Any] = {"color": COLOURS[at % len(COLOURS)], "marker": MARKERS[at % len(MARKERS)]}
         x, y = [row[across] for row in own], [row[up] for row in own]
-        axes.plot(x, y, ms=5, lw=0.8, alpha=0.85, label=series, **look)
+        axes.plot(x, y, ms=5, lw=0.8, alpha=0.85, label=series, **line_style(at))
         for row in own:
             words = "" if row[exhibit.down] == "-" else str(row[exhibit.down])
             axes.annotate(
@@ -188,7 +186,7 @@ def plane_chart(exhibit: Exhibit, results: Results) -> Chart:
     axes.set_xlabel(f"{across} (less is more useful)", fontsize=9)
     axes.set_ylabel(f"{up} (more is more private)", fontsize=9)
     axes.set_title(exhibit.title, fontsize=10, loc="left")
-    picture.legend(fontsize=8, frameon=False, loc="lower left", ncols=columns, borderaxespad=0.4)
+    picture.legend(**legend)
     name = re.sub(r"[^\w]+", "-", f"{exhibit.label} plane".lower())
     alt = f"{exhibit.label}: {up} against {across}, a point for each of {len(rows)} settings of {len(names)} series."
     return Chart(name, draw_svg(picture, name), pl.DataFrame(rows, infer_schema_length=None), alt)
