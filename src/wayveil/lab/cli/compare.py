@@ -29,6 +29,8 @@ from wayveil.progress import shown
 if TYPE_CHECKING:
     from fractions import Fraction
 
+    from wayveil.lab.comparison.comparison_cells import ComparisonCell
+    from wayveil.lab.comparison.comparison_results import Comparison
     from wayveil.lab.syntactic.method import SyntacticMethod
     from wayveil.mechanisms.mechanism import Mechanism
     from wayveil.privacy.units import Unit
@@ -122,13 +124,6 @@ def parse_crowds(texts: list[str]) -> "list[SyntacticMethod]":
         made += [known[name](**{key: value.strip()}) for value in values.split(",")]
     return made
 
-
-if TYPE_CHECKING:
-    from wayveil.lab.comparison.comparison_cells import ComparisonCell
-    from wayveil.lab.comparison.comparison_results import Comparison
-    from wayveil.lab.syntactic.method import SyntacticMethod
-    from wayveil.mechanisms.mechanism import Mechanism
-    from wayveil.trips.trips import Trips
 
 QUERIES = 10_000
 Trials = Annotated[int, typer.Option(min=1, help="Releases of each, for intervals.")]
