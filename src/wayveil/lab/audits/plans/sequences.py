@@ -135,7 +135,7 @@ PLANS = (
         also=(
             MobiTrie(),
             MobiTrie(n=2, most=3, trips_share=0),
-            MobiTrie(n=4, most=1),
+            MobiTrie(n=4, most=1, returns=False),
             MobiTrie(successors="all"),
         ),
         mutations=(*COMMON, PEEKING, NO_CAP, OBSERVED_ONLY),
