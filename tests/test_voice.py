@@ -58,6 +58,12 @@ def test_no_sentence_has_a_pattern_that_readers_stumbled_over():
     assert found == []
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_no_page_has_such_a_pattern_either(page):
+    text = " ".join(page.read_text(encoding="utf-8").split())
+    assert [pattern for pattern in PATTERNS if re.search(pattern, text)] == []
+
+
 def test_docstrings_start_with_a_verb_or_name_their_subject():
     odd = [name for path in SOURCE for name, text in docstrings(path) if FIRST_WORDS.match(text)]
     assert odd == [], (
