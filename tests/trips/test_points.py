@@ -93,6 +93,28 @@ def test_speed_and_box_drop_the_whole_trip(tmp_path):
     assert read_points(path, GRID, rules=loose).to_lists() == [[0, 99, 98], [33, 34], [44, 45]]
 
 
+def test_one_impossible_point_costs_one_point_by_a_rule_and_check_counts(tmp_path):
+    """Two leaps within a minute: 12 km away and back; the way without them is kept."""
+    way = [(1, 1), (1, 2), (9, 9), (8, 9), (1, 3)]
+    path = write(tmp_path, walk("a", 0, way) + walk("b", 900, [(5, 5), (5, 6)]))
+    assert read_points(path, GRID).to_lists() == [[55, 56]]
+    skipping = PointRules(faster="skip", fill=False)
+    assert read_points(path, GRID, rules=skipping).to_lists() == [[11, 12, 13], [55, 56]]
+    notes = check(path, GRID).notes
+    assert "1 of 2 trips have a move faster than 150 km/h (2 points) and are dropped" in notes[0]
+    assert notes[0].endswith("--with rules.faster=skip")
+    assert "such points are skipped" in check(path, GRID, rules=skipping).notes[0]
+
+
+def test_points_off_the_globe_are_skipped_by_a_rule(tmp_path):
+    rows = walk("a", 0, [(1, 1), (1, 2), (1, 3)])
+    rows[1] = (*rows[1][:2], "91.5", "13.4")
+    with pytest.raises(InputError, match=r"91\.5, 13\.4.* is no latitude and longitude.*no_fix=skip"):
+        read_points(write(tmp_path, rows), GRID)
+    kept = read_points(write(tmp_path, rows), GRID, no_fix="skip", rules=PointRules(fill=False))
+    assert kept.to_lists() == [[11, 13]]
+
+
 def test_each_minute_has_the_cell_with_most_points(tmp_path):
     cells = [(1, 1), (1, 2), (1, 2), (1, 2), (1, 3), (1, 3)]
     path = write(tmp_path, walk("a", 0, cells, every=15))

@@ -14,8 +14,10 @@ from numba import njit
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from wayveil.arrays import Floats
 from wayveil.disclosures import LAYOUT
 from wayveil.errors import InputError, ParameterError
+from wayveil.world.geo import EARTH_RADIUS_METRES
 from wayveil.world.timebins import DAY, HOUR
 
 Mask = NDArray[np.bool_]
@@ -23,6 +25,7 @@ KEEP, CUT, DROP = range(3)
 # Rules that look at times.
 NEED_TIMES = (
     "fastest_kmh",
+    "faster",
     "weekends",
     "holidays",
     "window_seconds",
@@ -43,7 +46,10 @@ class PointRules(BaseModel):
     fastest_kmh: float | None = Field(
         150.0,
         gt=0,
-        description="a trip with a faster move between two points is dropped; none: any speed goes",
+        description="a move between two points is not faster than this; none: any speed goes",
+    )
+    faster: Literal["drop", "skip"] = Field(
+        "drop", description="a faster move: `drop` the trip, or `skip` the point that it leads to"
     )
     outside: Literal["drop", "skip"] = Field(
         "drop", description="points outside the box: `drop` the trip, or `skip` the points"
@@ -103,11 +109,20 @@ class PointRules(BaseModel):
 
     def fast(self, time: NDArray[np.int64], metres: NDArray[np.float64]) -> Mask:
         """Tell whether the move into each point is too fast; `metres` is 0 for the first point of a trip."""
-        if self.fastest_kmh is None:
+        if self.fastest_kmh is None or self.faster == "skip":
             return np.zeros(len(time), bool)
         seconds = np.ones(len(time))
         seconds[1:] = np.maximum(np.diff(time), 1)
         return np.asarray(metres / seconds > self.fastest_kmh / 3.6)
+
+    def reachable(
+        self, time: NDArray[np.int64], lat: Floats, lon: Floats, offsets: NDArray[np.int64]
+    ) -> Mask | None:
+        """Tell which points of each trip can be reached from the one before that is kept; None where all are kept."""
+        if self.fastest_kmh is None or self.faster == "drop":
+            return None
+        kept: Mask = _reachable(time, np.radians(lat), np.radians(lon), offsets, self.fastest_kmh / 3.6)
+        return kept
 
     def day_is_kept(self, start: NDArray[np.int64]) -> Mask:
         """Tell whether trips that begin at these moments are kept."""
@@ -128,6 +143,22 @@ class PointRules(BaseModel):
         hour = np.where((first == last) | ((last == first + 1) & (before >= after)), first, last)
         hour = np.where(last > first + 1, first + 1, hour)
         return np.repeat(hour * HOUR, np.diff(offsets))
+
+
+@njit(cache=True)
+def _reachable(time, lat, lon, offsets, fastest):  # type: ignore[no-untyped-def]
+    kept = np.ones(len(time), np.bool_)
+    for trip in range(len(offsets) - 1):
+        last = offsets[trip]
+        for point in range(last + 1, offsets[trip + 1]):
+            north, east = np.sin((lat[point] - lat[last]) / 2), np.sin((lon[point] - lon[last]) / 2)
+            half = north**2 + np.cos(lat[point]) * np.cos(lat[last]) * east**2
+            metres = 2 * EARTH_RADIUS_METRES * np.arcsin(np.sqrt(min(half, 1.0)))
+            if metres > fastest * max(time[point] - time[last], 1):
+                kept[point] = False
+            else:
+                last = point
+    return kept
 
 
 class PlacedPoints(NamedTuple):

@@ -140,6 +140,8 @@ def read_tracks(
         marks = table_marks(table)
         history = History(split.stability(named=points.trip is not None, by_flag=by_flag), marks)
         split_up = points.take(kept)
+        if not findings.strict:
+            findings.notes += _say_rules(rules, split_up, outside[kept], offsets)
         trips, tracks = _applied(rules, split_up, location[kept], outside[kept], offsets, places, history)
     if len(trips) == 0:
         raise InputError(
@@ -242,6 +244,27 @@ def _split(points: PointTable, split: Split, *, by_flag: bool) -> tuple[NDArray[
     return np.append(starts, int(kept.sum())).astype(np.int64), kept
 
 
+def _say_rules(rules: PointRules, points: PointTable, outside: Mask, offsets: NDArray[np.int64]) -> list[str]:
+    """Say what the rules do to how many trips and points, for `wayveil check` alone."""
+    metres = points.metres()
+    metres[offsets[:-1][offsets[:-1] < len(metres)]] = 0.0
+    fast = rules.model_copy(update={"faster": "drop"}).fast(points.time, metres)
+    found = []
+    for bad, what, rule in (
+        (fast, f"a move faster than {rules.fastest_kmh:g} km/h" if rules.fastest_kmh else "", "faster"),
+        (outside, "a point outside the box", "outside"),
+    ):
+        trips = int((np.diff(np.concatenate([[0], np.cumsum(bad)])[offsets]) > 0).sum())
+        if trips and getattr(rules, rule) == "skip":
+            found.append(f"{trips:,} of {len(offsets) - 1:,} trips have {what}: such points are skipped")
+        elif trips:
+            found.append(
+                f"{trips:,} of {len(offsets) - 1:,} trips have {what} ({int(bad.sum()):,} points) and are dropped; to "
+                f"lose such points alone: --with rules.{rule}=skip"
+            )
+    return found
+
+
 def _applied(
     rules: PointRules,
     points: PointTable,
@@ -252,6 +275,10 @@ def _applied(
     history: History,
 ) -> tuple[Trips, Tracks]:
     """The rules in their order; `points` belong to trips, one after the other."""
+    reachable = rules.reachable(points.time, points.lat, points.lon, offsets)
+    if reachable is not None:
+        points, location, outside = points.take(reachable), location[reachable], outside[reachable]
+        offsets = np.concatenate([[0], np.cumsum(reachable)])[offsets]
     metres = points.metres()
     metres[offsets[:-1][offsets[:-1] < len(metres)]] = 0.0
     bad = rules.fast(points.time, metres)
