@@ -15,10 +15,10 @@ from wayveil.synthesis.counted import AllCounted, CountsCells
 from wayveil.synthesis.estimates import Estimate, Interval, Question, count_in_trips
 from wayveil.synthesis.model import Estimates, ExpectedError
 from wayveil.synthesis.noise_sums import NORMAL_95
-from wayveil.synthesis.tallies import kind_of
+from wayveil.synthesis.tallies import KINDS, kind_of, tally
 
 # A count stands out of its noise from so many scales of it on. Set on two simulated cities (bench/needs.py).
-STANDS_OUT = 3.0
+STANDS_OUT = 4.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,8 +89,20 @@ class JudgedRelease(ReleasedTrips):
         known = self.model.counted(kind) if isinstance(self.model, CountsCells) else None
         if not isinstance(known, AllCounted) or "rewritten_by" in self.datasheet or self.each_stands_for != 1:
             return values
-        count = known.values[cells]
-        return np.where(count > STANDS_OUT * sqrt(known.variance / 2), np.rint(count), values)
+        count, least = known.values[cells], STANDS_OUT * sqrt(known.variance / 2)
+        left = self._left(kind, known.values, least)
+        return np.where(count > least, np.rint(count), np.rint(values * left))
+
+    def _left(self, kind: str, counts: Floats, least: float) -> float:
+        """Return what part of the other trips is left where those in sure cells are as many as were counted.
+
+        Noise lifts counts over the line, so that with whole trips elsewhere a list would add up to too many.
+        """
+        if kind not in KINDS:
+            return 1.0
+        shown, sure = tally(kind, self.trips).at(np.arange(len(counts))), counts > least
+        left = float(shown.sum() - counts[sure].sum()) / max(float(shown[~sure].sum()), 1.0)
+        return min(max(left, 0.0), 1.0)
 
     def interval(self, kind: str, cells: Ints, values: Floats) -> Interval | None:
         """Both ends of 95 % intervals of cells (see `synthesis.tallies`) for which the release shows these numbers.
