@@ -91,5 +91,5 @@ MENU: Final = {
 
 
 def menu_text() -> str:
-    """One line for help: every format and what it is good for."""
-    return "; ".join(f"{name}: {entry.good_for}" for name, entry in MENU.items()) + "."
+    """List every format and what it is good for, a line each, for the help of `export`."""
+    return "\n".join(["The format.", *(f"- {name}: {entry.good_for}" for name, entry in MENU.items())])
