@@ -9,7 +9,8 @@ import polars as pl
 from pydantic import Field
 
 from wayveil.arrays import Ints
-from wayveil.counting.protocol import Counter, Frontier
+from wayveil.counting.counter import Counter
+from wayveil.counting.protocol import Frontier
 from wayveil.lab.audits.mutants import HALF_NOISE, NO_BOUND, SEEDED, SILENT_END, TOTAL
 from wayveil.lab.audits.plan_registry import AuditPlan
 from wayveil.mechanisms.mechanism import Mechanism

@@ -11,7 +11,7 @@ from scipy.stats import chisquare
 import wayveil.counting.ngram_counts as engine
 from wayveil.counting import local, tally
 from wayveil.counting.local import LocalCounter
-from wayveil.counting.ngram_counts import CountCappedNgrams
+from wayveil.counting.ngram_counts import count_capped_ngrams
 from wayveil.counting.tally import counted, total
 from wayveil.privacy.bits import SeededBits
 from wayveil.trips.identity import keyed_words
@@ -88,12 +88,12 @@ def test_every_choice_of_the_kept_ngrams_is_equally_likely():
 def test_the_same_key_chooses_the_same_in_any_pieces_and_another_key_does_not():
     world = small_list()
     universe, trips = MarkedNgrams(world.successors, 3), Trips.of_lists([[0, 1, 2, 3, 0, 2]] * 50, world)
-    count = CountCappedNgrams(universe, 3, np.array([5, 7], np.uint64))
+    count = count_capped_ngrams(universe, 3, np.array([5, 7], np.uint64))
     whole = counted(count, trips)
     pieces = total(count, [trips.part(30, 50), trips.part(0, 30)], trips.visits)
     assert whole.counts.sum() == 150
     assert (whole.keys.tolist(), whole.counts.tolist()) == (pieces.keys.tolist(), pieces.counts.tolist())
-    other = counted(CountCappedNgrams(universe, 3, np.array([5, 8], np.uint64)), trips)
+    other = counted(count_capped_ngrams(universe, 3, np.array([5, 8], np.uint64)), trips)
     assert other.counts.tolist() != whole.counts.tolist()
 
 

@@ -4,10 +4,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from wayveil.counting.counter import CountTrips, CountVisits
 from wayveil.counting.file_pieces import NotInOrderError, _check_rising, _half_known
+from wayveil.counting.local import LocalCounter
 from wayveil.counting.steps import RawFacts, Steps
-from wayveil.counting.tally import counted, total
+from wayveil.counting.tally import ONE, Count, total
 from wayveil.trips.history import PER_TRIP, UNMOVED, Stability
 from wayveil.trips.legality import LegalityRule
 from wayveil.trips.trips import Trips
@@ -27,19 +27,20 @@ class Places:
 
 
 def test_trips_without_visits_do_not_count():
-    assert counted(CountTrips(), TRIPS).counts.tolist() == [2]
+    assert LocalCounter(TRIPS).trips().counts.tolist() == [2]
 
 
 @pytest.mark.parametrize(("most", "found"), [(None, [1, 1, 3]), (2, [1, 1, 2]), (1, [1, 0, 1])])
 def test_visits_beyond_the_most_of_a_trip_do_not_count(most, found):
-    exact = counted(CountVisits(Places(), 3, most), TRIPS)
+    exact = LocalCounter(TRIPS).visits(Places(), 3, most)
     assert np.bincount(exact.keys, exact.counts, 3).tolist() == found
 
 
 def test_the_tallies_of_all_workers_add_up(monkeypatch):
-    together = total(CountVisits(Places(), 3, None), [TRIPS] * 40, TRIPS.visits, workers=1)
+    places = Count(3, lambda trips: (trips.location, ONE))
+    together = total(places, [TRIPS] * 40, TRIPS.visits, workers=1)
     monkeypatch.setattr("wayveil.counting.tally.ThreadPoolExecutor", _InTurn)
-    shared = total(CountVisits(Places(), 3, None), [TRIPS] * 40, TRIPS.visits, workers=2)
+    shared = total(places, [TRIPS] * 40, TRIPS.visits, workers=2)
     assert shared.counts.tolist() == together.counts.tolist() == [40, 40, 120]
 
 

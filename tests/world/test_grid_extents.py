@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from wayveil.counting.counter import CountBlock, walks_of
+from wayveil.counting.counter import count_block, walks_of
 from wayveil.trips.trips import Trips
 from wayveil.world.grid import Grid, Layout
 from wayveil.world.grid_moves import EXTENTS, find_extents
@@ -32,7 +32,7 @@ def test_a_trip_is_in_one_cell_of_its_distance():
     block = WalkBlocks(Geography(GRID), LOOK).all()["extent"]
     rng = np.random.default_rng(0)
     trips = Trips.of_lists([rng.integers(0, 400, rng.integers(1, 9)).tolist() for _ in range(50)], GRID)
-    cells, _ = CountBlock(block, 1).of(trips)
+    cells, _ = count_block(block, 1).of(trips)
     assert len(cells) == 50
     assert ((cells >= 0) & (cells < block.cells)).all()
     distance = WalkBlocks(Geography(GRID), LOOK).distance(walks_of(trips))

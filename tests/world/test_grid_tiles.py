@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from wayveil.counting.counter import CountBlock, walks_of
+from wayveil.counting.counter import count_block, walks_of
 from wayveil.trips.trips import Trips
 from wayveil.world.grid import Grid, Layout
 from wayveil.world.grid_tiles import BEFORE, WAYS, Tiles
@@ -72,7 +72,7 @@ def test_a_trip_adds_at_most_one_in_all(euclidean):
     longest = 0.0
     for _ in range(30):
         trips = Trips.of_lists([rng.integers(0, GRID.size, rng.integers(1, 40)).tolist()], GRID)
-        cells, weights = CountBlock(block, 1 << 20).of(trips)
+        cells, weights = count_block(block, 1 << 20).of(trips)
         table = np.zeros(block.cells)
         inside = np.asarray(cells) >= 0
         np.add.at(table, np.asarray(cells)[inside], np.broadcast_to(weights, len(cells))[inside])

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from wayveil.counting.counter import CountBlock, walks_of
+from wayveil.counting.counter import count_block, walks_of
 from wayveil.trips.trips import Trips
 from wayveil.world.grid import Grid, Layout
 from wayveil.world.grid_moves import STRAIGHT_BACK, TURN_CELLS, TURNS, find_turns
@@ -36,7 +36,7 @@ def test_a_trip_adds_at_most_one_over_all_its_turns():
     rng = np.random.default_rng(0)
     for length in (1, 2, 3, 9, 40):
         trip = Trips.of_lists([rng.integers(0, 25, length).tolist()], GRID)
-        cells, weight = CountBlock(block, 1 << 20).of(trip)
+        cells, weight = count_block(block, 1 << 20).of(trip)
         assert (np.broadcast_to(weight, cells.shape).sum() if len(cells) else 0) <= 1 << 20
         assert ((cells >= 0) & (cells < TURN_CELLS)).all()
 

@@ -1,17 +1,19 @@
-"""The counter of every engine: which function each count is, and nothing about where the trips are."""
+"""The counter of every engine: which function each count is, and nothing about where the trips are.
+
+Engines give the same exact answers; mechanisms do not know which one they use.
+"""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import replace
 
 import numpy as np
 
 from wayveil.arrays import Ints
-from wayveil.counting.hops import CountHopWeights, CountStarts
+from wayveil.counting.hops import HOURS, HopCells, count_hop_weights, start_hours
 from wayveil.counting.levels import Prefixes, Start, Suffixes
-from wayveil.counting.ngram_counts import CountCappedNgrams, CountNormalisedNgrams
+from wayveil.counting.ngram_counts import count_capped_ngrams, count_normalised_ngrams
 from wayveil.counting.protocol import Alphabet, Encoding, LevelCounter
-from wayveil.counting.tally import ONE, Count, CountWeightClasses, Weighted
+from wayveil.counting.tally import ONE, Count, count_weight_classes, weighted
 from wayveil.errors import ParameterError
 from wayveil.privacy.bits import Bits
 from wayveil.privacy.questions import SparseCounts
@@ -19,6 +21,8 @@ from wayveil.privacy.training import Examples
 from wayveil.privacy.units import Unit
 from wayveil.privacy.weights import PARTS
 from wayveil.trips.trips import Trips
+from wayveil.trips.windows import window_starts
+from wayveil.world.marked_ngrams import MarkedNgrams
 from wayveil.world.ngrams import NgramUniverse
 from wayveil.world.successors import MarkedMoves
 from wayveil.world.timebins import TimeBins
@@ -26,160 +30,16 @@ from wayveil.world.walk_blocks import Block, Walks, whole_weights
 from wayveil.world.world import World
 from wayveil.world.zones import Zones
 
-if TYPE_CHECKING:
-    from wayveil.counting.hops import HopCells
-    from wayveil.world.marked_ngrams import MarkedNgrams
-    from wayveil.world.successors import MarkedMoves
-    from wayveil.world.timebins import TimeBins
-    from wayveil.world.walk_blocks import Block
-    from wayveil.world.zones import Zones
-
-
-@dataclass(frozen=True)
-class CountTrips:
-    """Trips that visit anything, in one cell."""
-
-    universe: int = 1
-
-    def of(self, trips: Trips) -> tuple[Ints, Ints]:
-        return np.zeros(1, np.int64), np.array([np.count_nonzero(trips.lengths)])
-
-
-@dataclass(frozen=True)
-class CountLengths:
-    """Trips by their number of visits, of which `most` at most are counted."""
-
-    most: int
-
-    @property
-    def universe(self) -> int:
-        return self.most + 1
-
-    def of(self, trips: Trips) -> tuple[Ints, Ints]:
-        return np.minimum(trips.lengths, self.most), ONE
-
-
-@dataclass(frozen=True)
-class CountVisits:
-    """Number of times that each symbol occurs among the first `most` visits of every trip (None: all)."""
-
-    encoding: Encoding
-    universe: int
-    most: int | None
-
-    def of(self, trips: Trips) -> tuple[Ints, Ints]:
-        trips = trips if self.most is None else trips.cut(self.most)
-        (symbol,) = self.encoding.encode(trips.location, trips.time)
-        return symbol[symbol >= 0].astype(np.int64), ONE
-
-
-@dataclass(frozen=True)
-class CountPairs:
-    """Trips from one place to another, over all pairs of codes; a trip without a visit is in none."""
-
-    zones: Zones
-
-    @property
-    def universe(self) -> int:
-        return 1 << 2 * self.zones.depth
-
-    def of(self, trips: Trips) -> tuple[Ints, Ints]:
-        full = trips.lengths > 0
-        return self.zones.pair(trips.origins()[full], trips.destinations()[full]), ONE
-
-
-@dataclass(frozen=True)
-class CountNgrams:
-    """Occurrences of every n-gram of a public universe, repeats included; other n-grams are not counted."""
-
-    ngrams: NgramUniverse
-
-    @property
-    def universe(self) -> int:
-        return self.ngrams.size
-
-    def of(self, trips: Trips) -> tuple[Ints, Ints]:
-        n = self.ngrams.n
-        starts = np.flatnonzero(np.arange(trips.visits) + n <= np.repeat(trips.offsets[1:], trips.lengths))
-        rank = self.ngrams.rank(trips.location[starts[:, None] + np.arange(n)])
-        return rank[rank >= 0], ONE
-
-
-@dataclass(frozen=True)
-class CountNormalisedMoves:
-    """Weight of each move, when a trip of L visits gives floor(whole / (L + 1)) to each of its moves.
-
-    Begin and end are moves too. One trip more or less moves the counts by at most `whole` in all, whatever its length:
-    moves that are not in the public universe are left out, and nobody else gets their weight.
-    """
-
-    moves: MarkedMoves
-    whole: int
-    encoding: Alphabet
-
-    @property
-    def universe(self) -> int:
-        return self.moves.size
-
-    def of(self, trips: Trips) -> tuple[Ints, Ints]:
-        some = trips.take(np.flatnonzero(trips.lengths > 0))
-        lengths = some.lengths
-        symbol = self.encoding.encode(some.location, some.time)[0].astype(np.int64)
-        before = np.insert(symbol, some.offsets[:-1], self.moves.begin)
-        after = np.insert(symbol, some.offsets[1:], self.moves.end)
-        # Both have one entry more per trip: ^ a b and a b $.
-        keys = self.moves.rank(before, after)
-        weight = np.repeat(self.whole // (lengths + 1), lengths + 1)
-        inside = keys >= 0
-        return keys[inside], weight[inside]
-
-
-@dataclass(frozen=True)
-class CountBlock:
-    """Count trips in the cells of a public block.
-
-    A trip adds one to the cell it falls into, or, in a block that it spreads over, floor(whole / norm) for each of its
-    parts: never more than `whole` in all (in L2, where the block is euclidean), however long it is. Trips without a
-    visit are not counted. Time bins are asked for the moment at which a trip begins.
-    """
-
-    block: Block
-    whole: int
-    bins: TimeBins | None = None
-
-    @property
-    def universe(self) -> int:
-        return self.block.cells
-
-    def of(self, trips: Trips) -> tuple[Ints, Ints]:
-        walks = walks_of(trips, self.bins)
-        if len(walks) == 0:
-            return np.zeros(0, np.int64), ONE
-        cells = self.block.of(walks)
-        inside = cells >= 0
-        if self.block.parts is None:
-            return cells[inside], ONE * self.whole
-        parts = self.block.parts(walks)
-        weight = np.repeat(whole_weights(self.block, parts, cells, self.whole), parts)
-        return cells[inside], weight[inside]
-
-
-def walks_of(trips: Trips, bins: TimeBins | None = None) -> Walks:
-    """The trips that visit anything, as the public blocks see them."""
-    start = trips.offsets[:-1][trips.lengths > 0]
-    begin = None
-    if bins is not None and trips.time is not None:
-        begin = bins.bin_of(trips.time[start])
-    return Walks(trips.location, np.append(start, trips.visits), begin)
-
-
 TRAINED = (
     "a mechanism that is trained looks at single hops again and again: only the engine `memory` has them"
 )
 
 
-class EngineCounter(ABC):
-    """Exact counts of one bounded dataset. An engine says how a function is summed over the pieces of its trips."""
+class Counter(ABC):
+    """Exact counts of one bounded dataset. An engine says how a function is summed over the pieces of its trips.
+
+    timed   whether the trips have times: a fact about the kind of data, not about anybody
+    """
 
     world: World
     timed: bool
@@ -193,59 +53,157 @@ class EngineCounter(ABC):
         """The sum over all trips, each with its weight where it has one."""
         if not self.weighted:
             return self.total(count)
-        weighted = Weighted(count)
-        return replace(self.total(weighted), parts=weighted.parts)
+        by_weight, parts = weighted(count)
+        return replace(self.total(by_weight), parts=parts)
 
     @abstractmethod
     def levels(self, start: Start) -> LevelCounter:
         """A tree, counted level by level."""
 
     def prefixes(self, encoding: Encoding | None = None) -> LevelCounter:
+        """Start at the root of the tree of all prefixes. Each trip adds one to one node per level.
+
+        Symbols are locations, or what the encoding makes of each visit. A trip is counted up to the first symbol
+        that the public candidates do not have.
+        """
         return self.levels(Prefixes(encoding))
 
     def runs(self, moves: int, encoding: Alphabet | None = None) -> LevelCounter:
+        """Runs of symbols that start anywhere in the first `moves` moves of a marked trip.
+
+        Symbols are locations, or those of an encoding with one symbol per visit. Start with every symbol as a node.
+        Each place of a trip adds one to one node per level.
+        """
         return self.levels(Suffixes(moves, encoding))
 
     def trips(self) -> SparseCounts:
-        counted = self.exact(CountTrips())
+        """Return how many trips there are that visit anything: a histogram of one cell."""
+        counted = self.exact(Count(1, _count_trips))
         return SparseCounts.dense(np.array([counted.counts.sum()]), counted.parts)
 
     def weight_classes(self, classes: int) -> SparseCounts:
-        """Trips of weighed units by class (see `CountWeightClasses`)."""
-        return replace(self.total(CountWeightClasses(classes)), parts=PARTS)
+        """Trips by the class of their unit, where trips are weighed (see `count_weight_classes`)."""
+        return replace(self.total(count_weight_classes(classes)), parts=PARTS)
 
     def lengths(self, most: int) -> SparseCounts:
-        return self.exact(CountLengths(most))
+        """Trips by their number of visits, empty ones included; those with more than `most` count as `most`."""
+        return self.exact(Count(most + 1, lambda trips: (np.minimum(trips.lengths, most), ONE)))
 
     def visits(self, encoding: Encoding, universe: int, most: int | None) -> SparseCounts:
-        return self.exact(CountVisits(encoding, universe, most))
+        """Return how often each symbol below `universe` occurs, of an encoding with one symbol per visit.
 
-    def ngrams(self, universe: "NgramUniverse") -> SparseCounts:
-        return self.exact(CountNgrams(universe))
+        Every visit adds one to one cell; of each trip only the first `most` visits count (None: all).
+        """
 
-    def capped_ngrams(self, universe: "MarkedNgrams", most: int, bits: Bits) -> SparseCounts:
-        return self.exact(CountCappedNgrams(universe, most, bits.words(2).copy()))
+        def symbols(trips: Trips) -> tuple[Ints, Ints]:
+            trips = trips if most is None else trips.cut(most)
+            (symbol,) = encoding.encode(trips.location, trips.time)
+            return symbol[symbol >= 0].astype(np.int64), ONE
 
-    def normalised_ngrams(self, universe: "MarkedNgrams", whole: int) -> SparseCounts:
-        return self.exact(CountNormalisedNgrams(universe, whole))
+        return self.exact(Count(universe, symbols))
 
-    def normalised_moves(self, universe: "MarkedMoves", whole: int, encoding: Alphabet) -> SparseCounts:
-        return self.exact(CountNormalisedMoves(universe, whole, encoding))
+    def ngrams(self, universe: NgramUniverse) -> SparseCounts:
+        """Occurrences of every n-gram of the public universe, repeats included; other n-grams are not counted."""
 
-    def block(self, block: "Block", whole: int, bins: "TimeBins | None" = None) -> SparseCounts:
-        return self.exact(CountBlock(block, whole, bins))
+        def ranks(trips: Trips) -> tuple[Ints, Ints]:
+            rank = universe.rank(
+                trips.location[window_starts(trips, universe.n)[:, None] + np.arange(universe.n)]
+            )
+            return rank[rank >= 0], ONE
 
-    def pairs(self, zones: "Zones") -> SparseCounts:
-        return self.exact(CountPairs(zones))
+        return self.exact(Count(universe.size, ranks))
 
-    def hop_weights(self, cells: "HopCells", universe: int, whole: int) -> SparseCounts:
-        return self.exact(CountHopWeights(cells, universe, whole))
+    def capped_ngrams(self, universe: MarkedNgrams, most: int, bits: Bits) -> SparseCounts:
+        """Trips in which each marked n-gram occurs; a trip counts for at most `most` of its own, chosen by the bits."""
+        return self.exact(count_capped_ngrams(universe, most, bits.words(2).copy()))
+
+    def normalised_ngrams(self, universe: MarkedNgrams, whole: int) -> SparseCounts:
+        """Weight of each marked n-gram when every trip spreads at most `whole` evenly over its n-grams."""
+        return self.exact(count_normalised_ngrams(universe, whole))
+
+    def normalised_moves(self, universe: MarkedMoves, whole: int, encoding: Alphabet) -> SparseCounts:
+        """Weight of each move between encoded visits: a trip of L visits gives floor(whole / (L + 1)) to each.
+
+        Begin and end are moves too. One trip more or less moves the counts by at most `whole` in all, whatever its
+        length: moves that are not in the public universe are left out, and nobody else gets their weight.
+        """
+
+        def moves(trips: Trips) -> tuple[Ints, Ints]:
+            some = trips.take(np.flatnonzero(trips.lengths > 0))
+            symbol = encoding.encode(some.location, some.time)[0].astype(np.int64)
+            # Both have one entry more per trip: ^ a b and a b $.
+            before = np.insert(symbol, some.offsets[:-1], universe.begin)
+            keys = universe.rank(before, np.insert(symbol, some.offsets[1:], universe.end))
+            weight = np.repeat(whole // (some.lengths + 1), some.lengths + 1)
+            inside = keys >= 0
+            return keys[inside], weight[inside]
+
+        return self.exact(Count(universe.size, moves, whole))
+
+    def block(self, block: Block, whole: int, bins: TimeBins | None = None) -> SparseCounts:
+        """Return what all trips add to the cells of a public block (see `count_block`)."""
+        return self.exact(count_block(block, whole, bins))
+
+    def pairs(self, zones: Zones) -> SparseCounts:
+        """Return how many trips go from one place to another, over all pairs of codes of the zones."""
+
+        def ends(trips: Trips) -> tuple[Ints, Ints]:
+            full = trips.lengths > 0
+            return zones.pair(trips.origins()[full], trips.destinations()[full]), ONE
+
+        return self.exact(Count(1 << 2 * zones.depth, ends))
+
+    def hop_weights(self, cells: HopCells, universe: int, whole: int) -> SparseCounts:
+        """Weight of public cells of hops, when every trip spreads at most `whole` evenly over its hops."""
+        return self.exact(count_hop_weights(cells, universe, whole))
 
     def starts(self, zone: Ints, zones: int) -> SparseCounts:
-        return self.exact(CountStarts(zone, zones))
+        """Trips by the zone of their origin (given for every place) and the hour of the day: zone x 24 + hour."""
+
+        def beginnings(trips: Trips) -> tuple[Ints, Ints]:
+            full = trips.lengths > 0
+            return zone[trips.origins()[full]] * HOURS + start_hours(trips)[full], ONE
+
+        return self.exact(Count(zones * HOURS, beginnings))
 
     def hop_examples(self, unit: Unit) -> Examples:
+        """Hops to train on, as (here, next, destination, hour), grouped by trip and unit. For the gate only."""
         raise ParameterError(TRAINED)
 
     def end_examples(self, unit: Unit) -> Examples:
+        """Ends of trips to train on, as (origin, destination, hour), likewise."""
         raise ParameterError(TRAINED)
+
+
+def _count_trips(trips: Trips) -> tuple[Ints, Ints]:
+    return np.zeros(1, np.int64), np.array([np.count_nonzero(trips.lengths)])
+
+
+def count_block(block: Block, whole: int, bins: TimeBins | None = None) -> Count:
+    """Count trips in the cells of a public block.
+
+    A trip adds one to the cell it falls into, or, in a block that it spreads over, floor(whole / norm) for each of its
+    parts: never more than `whole` in all (in L2, where the block is euclidean), however long it is. Trips without a
+    visit are not counted. Time bins are asked for the moment at which a trip begins.
+    """
+
+    def of(trips: Trips) -> tuple[Ints, Ints]:
+        walks = walks_of(trips, bins)
+        if len(walks) == 0:
+            return np.zeros(0, np.int64), ONE
+        cells = block.of(walks)
+        inside = cells >= 0
+        if block.parts is None:
+            return cells[inside], ONE * whole
+        parts = block.parts(walks)
+        weight = np.repeat(whole_weights(block, parts, cells, whole), parts)
+        return cells[inside], weight[inside]
+
+    return Count(block.cells, of, whole)
+
+
+def walks_of(trips: Trips, bins: TimeBins | None = None) -> Walks:
+    """The trips that visit anything, as the public blocks see them."""
+    start = trips.offsets[:-1][trips.lengths > 0]
+    begin = None if bins is None or trips.time is None else bins.bin_of(trips.time[start])
+    return Walks(trips.location, np.append(start, trips.visits), begin)

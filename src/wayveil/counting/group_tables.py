@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from wayveil.counting.levels import Prefixes
+from wayveil.counting.levels import Prefixes, walk_down
 from wayveil.counting.like_trips import group_alike
 from wayveil.counting.prefixes import AHEAD, PrefixWalk
 from wayveil.counting.protocol import Frontier
@@ -81,11 +81,7 @@ class GroupedLevels:
         return merge_groups(parts) if parts else self._walked(trips)
 
     def _walked(self, trips: Trips) -> PrefixWalk:
-        walk = self._start.walk(trips)
-        for frontier, kept in self._above:
-            walk.count(frontier)
-            walk.descend(kept)
-        return walk.groups()
+        return walk_down(self._start.walk(trips), self._above).groups()
 
     def _keep(self, walk: PrefixWalk) -> None:
         """The first table stays in memory; later ones are put aside between levels."""

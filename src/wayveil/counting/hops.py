@@ -1,12 +1,11 @@
 """Hops of trips: what a next hop depends on, counted exactly or handed to a training, and when trips begin."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
 from wayveil.arrays import Ints
-from wayveil.counting.tally import ONE
+from wayveil.counting.tally import Count
 from wayveil.privacy.training import Examples
 from wayveil.privacy.units import Unit
 from wayveil.trips.trips import Trips
@@ -53,34 +52,14 @@ def end_examples(trips: Trips, unit: Unit) -> Examples:
     return Examples.of(trips, unit, tuple(np.asarray(one, np.int64) for one in ends), of_trip)
 
 
-@dataclass(frozen=True)
-class CountHopWeights:
+def count_hop_weights(cells: HopCells, universe: int, whole: int) -> Count:
     """Weight of each cell when every trip spreads at most `whole` evenly over its hops."""
 
-    cells: HopCells
-    universe: int
-    whole: int
-
-    def of(self, trips: Trips) -> tuple[Ints, Ints]:
+    def of(trips: Trips) -> tuple[Ints, Ints]:
         here, then, to, _, of_trip = hop_columns(trips)
         count = np.diff(of_trip)
-        share = self.whole // np.maximum(count, 1)
-        key = self.cells(here, then, to)
+        key = cells(here, then, to)
         kept = key >= 0
-        return key[kept], np.repeat(share, count)[kept]
+        return key[kept], np.repeat(whole // np.maximum(count, 1), count)[kept]
 
-
-@dataclass(frozen=True, eq=False)
-class CountStarts:
-    """Trips by the zone in which they begin and the hour of the day: each is in one cell."""
-
-    zone: Ints
-    zones: int
-
-    @property
-    def universe(self) -> int:
-        return self.zones * HOURS
-
-    def of(self, trips: Trips) -> tuple[Ints, Ints]:
-        filled = trips.lengths > 0
-        return self.zone[trips.origins()[filled]] * HOURS + start_hours(trips)[filled], ONE
+    return Count(universe, of, whole)

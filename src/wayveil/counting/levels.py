@@ -1,9 +1,9 @@
 """Trees counted level by level, as a pure function of a piece of trips and of what was kept on the levels above."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from wayveil.arrays import Ints
 from wayveil.counting.prefixes import PrefixWalk
 from wayveil.counting.protocol import Alphabet, Encoding, Frontier, LevelCounter
+from wayveil.counting.tally import Count
 from wayveil.privacy.questions import SparseCounts
 from wayveil.privacy.weights import PARTS
 from wayveil.trips.trips import Trips
@@ -125,25 +126,26 @@ class WeightedWalk:
         self.walk.descend(kept)
 
 
-@dataclass(frozen=True)
-class CountLevel:
+Above = Sequence[tuple[Frontier, Ints]]
+Walk = TypeVar("Walk", bound=LevelCounter)
+
+
+def walk_down(walk: Walk, above: Above) -> Walk:
+    """Go from the root through what was kept on the levels above."""
+    for frontier, kept in above:
+        walk.count(frontier)
+        walk.descend(kept)
+    return walk
+
+
+def count_level(start: Start, frontier: Frontier, above: Above) -> Count:
     """One level of a tree: trips walk from the root through what was kept above.
 
     Nothing is remembered between levels. An engine that can keep its walks where they are need not start again.
     """
 
-    start: Start
-    frontier: Frontier
-    above: tuple[tuple[Frontier, NDArray[np.int64]], ...] = field(default=())
-
-    @property
-    def universe(self) -> int:
-        return self.frontier.universe
-
-    def of(self, trips: Trips) -> tuple[Ints, Ints]:
-        walk = self.start.walk(trips)
-        for frontier, kept in self.above:
-            walk.count(frontier)
-            walk.descend(kept)
-        found = walk.count(self.frontier)
+    def of(trips: Trips) -> tuple[Ints, Ints]:
+        found = walk_down(start.walk(trips), above).count(frontier)
         return found.keys, found.counts
+
+    return Count(frontier.universe, of)

@@ -8,7 +8,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from wayveil.counting.counter import EngineCounter
+from wayveil.counting.counter import Counter
 from wayveil.counting.hops import end_examples, hop_examples
 from wayveil.counting.levels import Start, WeightedWalk
 from wayveil.counting.protocol import Frontier, LevelCounter
@@ -27,7 +27,7 @@ TRIPS_PER_THREAD = 100_000
 Result = TypeVar("Result")
 
 
-class LocalCounter(EngineCounter):
+class LocalCounter(Counter):
     """Counts one bounded dataset held in memory."""
 
     def __init__(self, trips: Trips) -> None:

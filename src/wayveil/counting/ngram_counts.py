@@ -6,56 +6,41 @@ whole to give and spreads it evenly over its n-grams, repeats included, so that 
 outside the public universe are not counted.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 from numba import njit
 
 from wayveil.arrays import Ints, Ragged
-from wayveil.counting.tally import ONE
+from wayveil.counting.tally import ONE, Count
 from wayveil.trips.identity import Words, keyed_words
 from wayveil.trips.trips import Trips
 from wayveil.world.marked_ngrams import MarkedNgrams
 
 
-@dataclass(frozen=True)
-class CountCappedNgrams:
+def count_capped_ngrams(universe: MarkedNgrams, most: int, key: Words) -> Count:
     """In how many trips each n-gram occurs, when a trip counts for at most `most` of its distinct n-grams.
 
     One trip more or less moves at most `most` counts by one each. The choice in one trip depends on nothing outside,
     and is the same whenever the trip is counted with the same key.
     """
 
-    ngrams: MarkedNgrams
-    most: int
-    key: Words
+    def of(trips: Trips) -> tuple[Ints, Ints]:
+        keys, sizes = _windows(trips, universe, distinct=True)
+        return _choose(keys, sizes, most, keyed_words(key, trips.names())), ONE
 
-    @property
-    def universe(self) -> int:
-        return self.ngrams.size
-
-    def of(self, trips: Trips) -> tuple[Ints, Ints]:
-        keys, sizes = _windows(trips, self.ngrams, distinct=True)
-        return _choose(keys, sizes, self.most, keyed_words(self.key, trips.names())), ONE
+    return Count(universe.size, of)
 
 
-@dataclass(frozen=True)
-class CountNormalisedNgrams:
-    """Weight of each n-gram, when a trip with w n-grams gives floor(whole / w) to each occurrence.
+def count_normalised_ngrams(universe: MarkedNgrams, whole: int) -> Count:
+    """Return how much weight each n-gram has, when a trip with w n-grams gives floor(whole / w) to each occurrence.
 
     One trip more or less moves the counts by at most `whole` in all.
     """
 
-    ngrams: MarkedNgrams
-    whole: int
+    def of(trips: Trips) -> tuple[Ints, Ints]:
+        keys, sizes = _windows(trips, universe, distinct=False)
+        return keys, np.repeat(whole // np.maximum(sizes, 1), sizes)
 
-    @property
-    def universe(self) -> int:
-        return self.ngrams.size
-
-    def of(self, trips: Trips) -> tuple[Ints, Ints]:
-        keys, sizes = _windows(trips, self.ngrams, distinct=False)
-        return keys, np.repeat(self.whole // np.maximum(sizes, 1), sizes)
+    return Count(universe.size, of, whole)
 
 
 def _windows(trips: Trips, universe: MarkedNgrams, *, distinct: bool) -> tuple[Ints, Ints]:

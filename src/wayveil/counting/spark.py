@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from wayveil.counting.counter import EngineCounter
+from wayveil.counting.counter import Counter
 from wayveil.counting.levels import Start
 from wayveil.counting.scratch import scratch_space
 from wayveil.counting.spark_session import connected, said_in_a_sentence
@@ -83,7 +83,7 @@ class SparkEngine:
             yield Opened(lambda: SparkCounter(pieces, world, timed=timed, weighted=weighted), seen.content)
 
 
-class SparkCounter(EngineCounter):
+class SparkCounter(Counter):
     """Exact counts of pieces of trips in a table of Spark."""
 
     def __init__(self, pieces: Any, world: World, *, timed: bool, weighted: bool = False) -> None:

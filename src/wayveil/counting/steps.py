@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import reduce
 
-from wayveil.counting.counter import EngineCounter
+from wayveil.counting.counter import Counter
 from wayveil.disclosures import EMPTY
 from wayveil.errors import ParameterError
 from wayveil.privacy.ledger.fingerprint import Fingerprint, Fingerprinter
@@ -92,5 +92,5 @@ class Opened:
     content  their fingerprint, where it was asked for
     """
 
-    counter: Callable[[], EngineCounter]
+    counter: Callable[[], Counter]
     content: Fingerprint | None = None

@@ -17,7 +17,7 @@ from pathlib import Path
 import polars as pl
 
 from wayveil.arrays import Ints
-from wayveil.counting.counter import EngineCounter
+from wayveil.counting.counter import Counter
 from wayveil.counting.file_checks import check_piece
 from wayveil.counting.file_pieces import (
     NotInOrderError,
@@ -28,7 +28,7 @@ from wayveil.counting.file_pieces import (
     whole_units,
 )
 from wayveil.counting.group_tables import GroupedLevels
-from wayveil.counting.levels import CountLevel, Prefixes, Start
+from wayveil.counting.levels import Prefixes, Start, count_level
 from wayveil.counting.local import pieces_of
 from wayveil.counting.prepared import PreparedTrips
 from wayveil.counting.protocol import Frontier, LevelCounter
@@ -88,7 +88,7 @@ class StreamEngine:
             yield Opened(lambda: StreamCounter(prepared, folder), seen.content)
 
 
-class StreamCounter(EngineCounter):
+class StreamCounter(Counter):
     """Exact counts of trips in scratch."""
 
     def __init__(self, trips: PreparedTrips, folder: Path) -> None:
@@ -108,14 +108,14 @@ class StreamCounter(EngineCounter):
 class RecountedLevels:
     """A tree whose trips walk from the root again at every level."""
 
-    def __init__(self, start: Start, counter: EngineCounter) -> None:
+    def __init__(self, start: Start, counter: Counter) -> None:
         self._start, self._counter = start, counter
         self._above: tuple[tuple[Frontier, Ints], ...] = ()
         self._frontier: Frontier | None = None
 
     def count(self, frontier: Frontier) -> SparseCounts:
         self._frontier = frontier
-        return self._counter.exact(CountLevel(self._start, frontier, self._above))
+        return self._counter.exact(count_level(self._start, frontier, self._above))
 
     def descend(self, kept: Ints) -> None:
         if self._frontier is not None:

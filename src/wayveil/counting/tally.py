@@ -5,12 +5,11 @@ how the trips were cut into pieces, nor on the order in which the pieces come: a
 """
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
 from threading import Lock
-from typing import Protocol
 
 import numpy as np
 from numba import njit
@@ -29,62 +28,54 @@ WORKERS = min(os.cpu_count() or 1, 8)
 ONE = np.ones(1, np.int64)
 
 
-class Count(Protocol):
-    """Question of a count. Can be sent to another machine; holds public things only, and keys that choose."""
+@dataclass(frozen=True, eq=False)
+class Count:
+    """What is counted. Can be sent to another machine; holds public things only, and keys that choose.
 
-    @property
-    def universe(self) -> int:
-        """Number of public cells."""
-
-    def of(self, trips: Trips) -> tuple[Ints, Ints]:
-        """Return what a piece adds: cells in any order, repeats allowed, and a whole number for each, or one for
-        all.
-        """
-
-
-@dataclass(frozen=True)
-class Weighted:
-    """A count to which every trip adds what it would by itself, times its weight and rounded down.
-
-    A count that spreads a large whole over a trip keeps its resolution: its amounts become smaller. All others are
-    counted in parts of one (`parts`). Trips of one weight are counted together.
+    universe  number of public cells
+    of        what a piece adds: cells in any order, repeats allowed, and a whole number for each, or one for all
+    whole     what a trip has to give where it spreads over cells
     """
 
-    count: Count
+    universe: int
+    of: Callable[[Trips], tuple[Ints, Ints]]
+    whole: int = 1
 
-    @property
-    def universe(self) -> int:
-        return self.count.universe
 
-    @property
-    def parts(self) -> int:
-        """Return how much a weight of one counts where a whole trip adds one."""
-        return 1 if getattr(self.count, "whole", 1) >= PARTS else PARTS
+def weighted(count: Count) -> tuple[Count, int]:
+    """A count to which every trip adds what it would by itself, times its weight and rounded down; and how much a
+    weight of one counts there where a whole trip adds one.
 
-    def of(self, trips: Trips) -> tuple[Ints, Ints]:
+    A count that spreads a large whole over a trip keeps its resolution: its amounts become smaller. All others are
+    counted in parts of one. Trips of one weight are counted together.
+    """
+    parts = 1 if count.whole >= PARTS else PARTS
+
+    def of(trips: Trips) -> tuple[Ints, Ints]:
         keys, amounts = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
         for weight, alike in of_one_weight(trips):
-            cells, each = self.count.of(alike)
+            cells, each = count.of(alike)
             keys.append(cells)
-            each = each * weight if self.parts > 1 else each * weight // PARTS
+            each = each * weight if parts > 1 else each * weight // PARTS
             amounts.append(np.broadcast_to(each, len(cells)))
         return np.concatenate(keys), np.concatenate(amounts)
 
+    return Count(count.universe, of), parts
 
-@dataclass(frozen=True)
-class CountWeightClasses:
+
+def count_weight_classes(classes: int) -> Count:
     """Trips by the class of their unit (see `weight_class`): one of class c adds 1 / 2^c of a trip, but never more than
     its weight. So a unit adds no more than its weights in all, and 2^c times a cell is the number of its trips.
     """
 
-    universe: int
-
-    def of(self, trips: Trips) -> tuple[Ints, Ints]:
-        added = np.zeros(self.universe, np.int64)
+    def of(trips: Trips) -> tuple[Ints, Ints]:
+        added = np.zeros(classes, np.int64)
         for weight, alike in of_one_weight(trips):
-            place = weight_class(weight, self.universe)
+            place = weight_class(weight, classes)
             added[place] += len(alike) * min(weight, PARTS >> place)
-        return np.arange(self.universe), added
+        return np.arange(classes), added
+
+    return Count(classes, of)
 
 
 def of_one_weight(trips: Trips) -> Iterator[tuple[int, Trips]]:

@@ -12,7 +12,7 @@ Guarantee
 from contextlib import suppress
 from fractions import Fraction
 
-from wayveil.counting.protocol import Counter
+from wayveil.counting.counter import Counter
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.privacy.budget import Budget
 from wayveil.privacy.contributions import Contribution

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from wayveil.counting.protocol import Counter
+from wayveil.counting.counter import Counter
 from wayveil.errors import RefusedError
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.mechanisms.od_hops import buy_ends, buy_flows, buy_trips, grid_of, zone_bits

@@ -18,7 +18,7 @@ import numpy as np
 from pydantic import Field
 
 from wayveil.arrays import Ints
-from wayveil.counting.protocol import Counter
+from wayveil.counting.counter import Counter
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.mechanisms.shared_fields import Longest, Share
 from wayveil.privacy.contributions import Contribution

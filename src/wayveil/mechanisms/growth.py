@@ -13,7 +13,8 @@ from math import ceil, exp
 import numpy as np
 
 from wayveil.arrays import Floats, Ints
-from wayveil.counting.protocol import Counter, Frontier, LevelCounter
+from wayveil.counting.counter import Counter
+from wayveil.counting.protocol import Frontier, LevelCounter
 from wayveil.errors import ParameterError, RefusedError
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.mechanisms.shared_fields import (

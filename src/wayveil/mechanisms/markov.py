@@ -25,7 +25,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
-from wayveil.counting.protocol import Counter
+from wayveil.counting.counter import Counter
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.mechanisms.shared_fields import (
     DenseCells,

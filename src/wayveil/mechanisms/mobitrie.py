@@ -30,7 +30,7 @@ import numpy as np
 from pydantic import Field
 
 from wayveil.arrays import Floats, Ints, Mask
-from wayveil.counting.protocol import Counter
+from wayveil.counting.counter import Counter
 from wayveil.mechanisms.markov import ONE_TRIP
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.mechanisms.shared_fields import Longest, Moves, Share, noise_aware_threshold

@@ -22,7 +22,7 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
-from wayveil.counting.protocol import Counter
+from wayveil.counting.counter import Counter
 from wayveil.mechanisms.growth import LevelPlan, TreeMechanism
 from wayveil.mechanisms.shared_fields import (
     ConsistencyRule,

@@ -17,7 +17,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from wayveil.counting.protocol import Counter
+from wayveil.counting.counter import Counter
 from wayveil.errors import ParameterError, RefusedError
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.privacy.contributions import Contribution

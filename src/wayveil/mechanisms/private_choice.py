@@ -23,8 +23,8 @@ import numpy as np
 from pydantic import Field, SerializeAsAny, field_validator
 
 from wayveil.arrays import Ints
+from wayveil.counting.counter import Counter
 from wayveil.counting.local import LocalCounter
-from wayveil.counting.protocol import Counter
 from wayveil.errors import ParameterError, RefusedError
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.mechanisms.registry import mechanism

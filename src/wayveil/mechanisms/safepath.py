@@ -29,7 +29,7 @@ import numpy as np
 from pydantic import Field
 
 from wayveil.arrays import Int32s, Ints
-from wayveil.counting.protocol import Counter
+from wayveil.counting.counter import Counter
 from wayveil.errors import ParameterError
 from wayveil.mechanisms.growth import LevelPlan, Threshold, TreeMechanism
 from wayveil.mechanisms.shared_fields import level_prices

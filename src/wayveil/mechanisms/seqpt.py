@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from wayveil.counting.protocol import Counter
+from wayveil.counting.counter import Counter
 from wayveil.errors import ParameterError
 from wayveil.mechanisms.growth import LevelPlan, TreeMechanism, least_false_nodes
 from wayveil.mechanisms.shared_fields import (

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field
 
-from wayveil.counting.protocol import Counter
+from wayveil.counting.counter import Counter
 from wayveil.errors import ParameterError
 from wayveil.privacy.contributions import Contribution
 from wayveil.privacy.gate import Gate

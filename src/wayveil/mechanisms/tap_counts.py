@@ -18,7 +18,8 @@ from typing import ClassVar, Self
 from pydantic import Field
 
 from wayveil.arrays import Int32s, Ints
-from wayveil.counting.protocol import Counter, Encoding
+from wayveil.counting.counter import Counter
+from wayveil.counting.protocol import Encoding
 from wayveil.errors import ParameterError
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.mechanisms.shared_fields import MaxVisits, Share, noise_aware_threshold, visit_contribution

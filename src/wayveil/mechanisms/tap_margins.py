@@ -20,7 +20,7 @@ from typing import ClassVar, Self
 
 from pydantic import Field
 
-from wayveil.counting.protocol import Counter
+from wayveil.counting.counter import Counter
 from wayveil.errors import ParameterError
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.mechanisms.shared_fields import MaxVisits, Share, visit_contribution

@@ -28,7 +28,8 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from wayveil.arrays import Floats, Ints
-from wayveil.counting.protocol import Counter, Frontier
+from wayveil.counting.counter import Counter
+from wayveil.counting.protocol import Frontier
 from wayveil.errors import ParameterError
 from wayveil.mechanisms.markov import DENSE_CELLS, ONE_TRIP, noisy_lengths
 from wayveil.mechanisms.mechanism import Mechanism

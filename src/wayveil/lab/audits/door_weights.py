@@ -8,8 +8,9 @@ from unittest.mock import patch
 import numpy as np
 
 from wayveil.arrays import Ints
-from wayveil.counting import tally
-from wayveil.counting.protocol import Counter
+from wayveil.counting import counter
+from wayveil.counting.counter import Counter
+from wayveil.counting.tally import Count
 from wayveil.lab.audits.door import FilePair, nothing_broken
 from wayveil.lab.audits.door_files import PairWriter, card_more, rider_with_blanks
 from wayveil.lab.audits.door_variants import VISITS, DoorVariant
@@ -92,10 +93,10 @@ def _factor_from_rows() -> AbstractContextManager[Any]:
 def _whole_rows_in_classes() -> AbstractContextManager[Any]:
     """Count every trip whole in the number of all of them, whatever its weight."""
 
-    def of(self: Any, trips: Trips) -> tuple[Ints, Ints]:
-        return np.arange(self.universe), np.full(self.universe, len(trips) * PARTS)
+    def whole(classes: int) -> Count:
+        return Count(classes, lambda trips: (np.arange(classes), np.full(classes, len(trips) * PARTS)))
 
-    return patch.object(tally.CountWeightClasses, "of", of)
+    return patch.object(counter, "count_weight_classes", whole)
 
 
 SOUND_WEIGHTS = (

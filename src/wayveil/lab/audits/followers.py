@@ -8,8 +8,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 
+from wayveil.counting.counter import Counter
 from wayveil.counting.local import LocalCounter
-from wayveil.counting.protocol import Counter
 from wayveil.lab.audits.mutants import GREY, Mutation, only_in_audits
 from wayveil.lab.audits.recording import Subject
 from wayveil.lab.audits.tiny_worlds import chooser, some_trips

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from wayveil.counting.counter import Counter
 from wayveil.counting.local import LocalCounter
-from wayveil.counting.protocol import Counter
 from wayveil.lab.audits.recording import AuditGate, Measures, Subject
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.privacy.bits import Bits, SeededBits

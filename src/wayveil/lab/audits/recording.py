@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wayveil.arrays import AnyInts, Floats
+from wayveil.counting.counter import Counter
 from wayveil.counting.local import LocalCounter
-from wayveil.counting.protocol import Counter
 from wayveil.errors import RefusedError
 from wayveil.lab.audits.transcript import Draw, Exchange, Flip, Search, Transcript
 from wayveil.mechanisms.all_rows import measure

@@ -30,7 +30,7 @@ from typing import ClassVar, Literal, Self
 from pydantic import Field
 
 from wayveil.arrays import Ints
-from wayveil.counting.protocol import Counter
+from wayveil.counting.counter import Counter
 from wayveil.errors import ParameterError, RefusedError
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.mechanisms.weave.measurements import Measurements

@@ -8,7 +8,7 @@ import numpy as np
 
 from wayveil.arrays import Floats, Ints
 from wayveil.counting.local import LocalCounter
-from wayveil.counting.protocol import Counter
+from wayveil.counting.counter import Counter
 from wayveil.lab.audits.mutants import (
     CHORUS,
     EVERYWHERE,

@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic import PrivateAttr
 
-from wayveil.counting.protocol import Counter
+from wayveil.counting.counter import Counter
 from wayveil.lab.audits.mutants import (
     COMMON,
     GREY,

@@ -6,8 +6,9 @@ from fractions import Fraction
 import numpy as np
 
 from wayveil.counting.local import LocalCounter
-from wayveil.counting.ngram_counts import CountNormalisedNgrams
-from wayveil.counting.protocol import Alphabet, Counter
+from wayveil.counting.ngram_counts import count_normalised_ngrams
+from wayveil.counting.counter import Counter
+from wayveil.counting.protocol import Alphabet
 from wayveil.counting.tally import counted
 from wayveil.lab.audits.mutants import (
     COMMON,
@@ -44,13 +45,13 @@ class _StopsAtTwelve(LocalCounter):
 
     def normalised_ngrams(self, universe: MarkedNgrams, whole: int) -> SparseCounts:
         moves = self._trips.lengths + universe.begins
-        counts = counted(CountNormalisedNgrams(universe, whole), self._trips.take(moves <= MOST_MOVES))
+        counts = counted(count_normalised_ngrams(universe, whole), self._trips.take(moves <= MOST_MOVES))
         table = np.zeros(universe.size, np.int64)
         table[counts.keys] = counts.counts
         for trip in np.flatnonzero(moves > MOST_MOVES):
             # As if it had so much to give that a twelfth of what others have is left for every move.
             alone, heavier = self._trips.take(np.array([trip])), whole // MOST_MOVES * int(moves[trip])
-            counts = counted(CountNormalisedNgrams(universe, heavier), alone)
+            counts = counted(count_normalised_ngrams(universe, heavier), alone)
             table[counts.keys] += counts.counts
         found = np.flatnonzero(table)
         return SparseCounts(universe.size, found, table[found])

@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 
-from wayveil.counting.protocol import Counter
+from wayveil.counting.counter import Counter
 from wayveil.lab.audits.mutants import (
     CHORUS,
     COMMON,

@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wayveil.arrays import Ints
-from wayveil.counting.counter import walks_of
+from wayveil.counting.counter import Counter, walks_of
 from wayveil.counting.local import LocalCounter
-from wayveil.counting.protocol import Counter
 from wayveil.lab.audits.followers import trusting_raw_counts, with_made_up_prior
 from wayveil.lab.audits.mutants import (
     BLOCKS,
