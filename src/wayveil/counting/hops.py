@@ -18,10 +18,7 @@ HopCells = Callable[[Ints, Ints, Ints], Ints]
 
 def hop_columns(trips: Trips) -> tuple[Ints, Ints, Ints, Ints, Ints]:
     """Of every hop: here, next, destination, hour of the trip's start; and where the hops of each trip begin."""
-    into = np.ones(trips.visits, bool)
-    starts = trips.offsets[:-1]
-    into[starts[starts < trips.visits]] = False
-    at = np.flatnonzero(into)
+    at = trips.later_visits()
     lengths = np.maximum(trips.lengths - 1, 0)
     trip = np.repeat(np.arange(len(trips)), lengths)
     place = trips.location.astype(np.int64)

@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from wayveil.errors import ParameterError
 from wayveil.trips.history import MERGED, PER_TRIP, UNMOVED, Stability
+from wayveil.trips.legs import Stretches
 from wayveil.trips.trips import Trips
 from wayveil.world.grid import Grid
 from wayveil.world.grid_corners import find_corners
@@ -35,44 +35,18 @@ def routed(trips: Trips, broken: NDArray[np.bool_]) -> Trips:
     if len(into) == 0:
         return trips
     # Many trips make the same jump: each is routed once.
-    pair = trips.location[into - 1].astype(np.int64) * network.size + trips.location[into]
-    distinct, which = np.unique(pair, return_inverse=True)
+    distinct, which = np.unique(trips.pair_into(into), return_inverse=True)
     paths = shortest_paths(network, distinct // network.size, distinct % network.size)
-    between = np.maximum(np.diff(paths.offsets) - 2, 0)
-    added = np.zeros(trips.visits + 1, np.int64)
-    added[into + 1] = between[which]
-    moved = np.cumsum(added)
-    # Visits that come in stand before the visit into which the move went.
-    offsets = trips.offsets + moved[trips.offsets]
-    place = np.arange(trips.visits) + moved[1:]
-    location = np.empty(offsets[-1], np.int32)
-    location[place] = trips.location
+    found = np.diff(paths.offsets)[which] > 1
+    way = Stretches.of(trips, into[found], paths, which[found])
     time = None
     if trips.time is not None:
-        time = np.empty(offsets[-1], np.int64)
-        time[place] = trips.time
-    _fill(
-        place[into],
-        between[which],
-        paths.offsets[which],
-        paths.location,
-        location,
-        np.empty(0, np.int64) if time is None else time,
-    )
-    return replace(trips, location=location, offsets=offsets, time=time)
-
-
-@njit(cache=True)
-def _fill(place, between, start, path, location, time):  # type: ignore[no-untyped-def]
-    for i in range(len(place)):
-        count = between[i]
-        first = place[i] - count
-        for k in range(count):
-            location[first + k] = path[start[i] + 1 + k]
-        if len(time):
-            early, late = time[first - 1], time[place[i]]
-            for k in range(count):
-                time[first + k] = early + (late - early) * (k + 1) // (count + 1)
+        before = trips.time.copy()
+        before[into] = trips.time[into - 1]
+        place = way.stop - way.start[way.visit] + 1
+        passed = (trips.time - before)[way.visit] * place // way.length[way.visit]
+        time = before[way.visit] + passed.astype(np.int64)
+    return replace(trips, location=way.location, offsets=way.offsets, time=time)
 
 
 _VISITS_AT_ONCE = 1 << 22

@@ -11,7 +11,7 @@ are released over the places alone (`ends`). Both look at one trip and at public
 """
 
 from dataclasses import replace
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ from wayveil.progress import step
 from wayveil.trips.history import PER_TRIP
 from wayveil.trips.trips import Trips
 from wayveil.world.network import Network
-from wayveil.world.paths import along_paths, shortest_paths
+from wayveil.world.paths import Paths, along_paths, shortest_paths
 from wayveil.world.places import PlaceList
 from wayveil.world.world import World
 
@@ -106,39 +106,53 @@ def route_legs(trips: Trips) -> Trips:
     if not isinstance(network, Network):
         raise ParameterError("legs are routed on a network; give a GTFS feed, or release their `ends`")
     with step("routing legs"):
-        visit = np.flatnonzero(~_first_visits(trips))
-        pair = trips.location[visit - 1].astype(np.int64) * network.size + trips.location[visit]
-        pairs, leg = np.unique(pair, return_inverse=True)
+        visit = trips.later_visits()
+        pairs, leg = np.unique(trips.pair_into(visit), return_inverse=True)
         paths = shortest_paths(network, pairs // network.size, pairs % network.size, COST)
         kept = _until_first(trips, visit[~paths.reachable[leg]])
         trips, leg = trips.keep_visits(kept), leg[kept[visit]]
-        first = _first_visits(trips)
-        # A first visit stands for itself; any other for the path of its leg, without the stop that the visit before is.
-        stops = np.concatenate([paths.location, trips.location])
-        start = len(paths.location) + np.arange(trips.visits)
-        start[~first] = paths.offsets[:-1][leg] + 1
-        length = np.ones(trips.visits, np.int64)
-        length[~first] = np.diff(paths.offsets)[leg] - 1
-        ends = np.concatenate([[0], np.cumsum(length)]).astype(np.int64)
-        visit = np.repeat(np.arange(trips.visits), length)
-        stand = np.arange(ends[-1]) - ends[visit] + start[visit]
+        later = trips.later_visits()
+        way = Stretches.of(trips, later, paths, leg)
         time = None
         if trips.time is not None:
             seconds = along_paths(network, paths.location, paths.offsets, network.seconds)
             passed = np.concatenate([seconds, np.ones(trips.visits)])
-            whole = passed[start + np.maximum(length, 1) - 1]
-            before = np.where(first, trips.time, np.roll(trips.time, 1))
-            share = passed[stand] / whole[visit]
-            time = before[visit] + np.floor((trips.time - before)[visit] * share).astype(np.int64)
+            whole = passed[way.start + np.maximum(way.length, 1) - 1]
+            before = trips.time.copy()
+            before[later] = trips.time[later - 1]
+            share = passed[way.stop] / whole[way.visit]
+            time = before[way.visit] + np.floor((trips.time - before)[way.visit] * share).astype(np.int64)
         history = trips.history.then(PER_TRIP)
-        return replace(trips, location=stops[stand], offsets=ends[trips.offsets], time=time, history=history)
+        return replace(trips, location=way.location, offsets=way.offsets, time=time, history=history)
 
 
-def _first_visits(trips: Trips) -> NDArray[np.bool_]:
-    first = np.zeros(trips.visits, bool)
-    starts = trips.offsets[:-1]
-    first[starts[starts < trips.visits]] = True
-    return first
+class Stretches(NamedTuple):
+    """Trips whose visits may stand for several stops, of which each is the last.
+
+    location, offsets   the stops of the trips
+    visit               the visit that each stop belongs to; stop: where it stands in all paths, then all visits
+    start, length       of each visit: where its first stop stands, and how many there are
+    """
+
+    location: NDArray[np.int32]
+    offsets: NDArray[np.int64]
+    visit: NDArray[np.int64]
+    stop: NDArray[np.int64]
+    start: NDArray[np.int64]
+    length: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, trips: Trips, into: NDArray[np.int64], paths: Paths, leg: NDArray[np.int64]) -> "Stretches":
+        """Put a path in the place of each of these visits, without the stop that the visit before is."""
+        start = len(paths.location) + np.arange(trips.visits)
+        start[into] = paths.offsets[:-1][leg] + 1
+        length = np.ones(trips.visits, np.int64)
+        length[into] = np.diff(paths.offsets)[leg] - 1
+        ends = np.concatenate([[0], np.cumsum(length)]).astype(np.int64)
+        visit = np.repeat(np.arange(trips.visits), length)
+        stop = np.arange(ends[-1]) - ends[visit] + start[visit]
+        location = np.concatenate([paths.location, trips.location])[stop]
+        return cls(location, ends[trips.offsets], visit, stop, start, length)
 
 
 def _until_first(trips: Trips, broken: NDArray[np.int64]) -> NDArray[np.bool_]:

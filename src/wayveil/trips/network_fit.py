@@ -82,13 +82,8 @@ def without_way(trips: Trips) -> float:
     """The share of trips with a leg between whose ends the network has no way at all: routed, such trips are cut."""
     if not isinstance(trips.world, Network) or len(trips) == 0:
         return 0.0
-    inner = np.ones(trips.visits, bool)
-    starts = trips.offsets[:-1]
-    inner[starts[starts < trips.visits]] = False
-    visit = np.flatnonzero(inner)
-    size = trips.world.size
-    pair = trips.location[visit - 1].astype(np.int64) * size + trips.location[visit]
-    pairs, leg = np.unique(pair, return_inverse=True)
+    visit, size = trips.later_visits(), trips.world.size
+    pairs, leg = np.unique(trips.pair_into(visit), return_inverse=True)
     broken = np.zeros(trips.visits, np.int64)
     broken[visit] = ~is_reachable(trips.world, pairs // size, pairs % size)[leg]
     passed = np.concatenate([[0], np.cumsum(broken)])
@@ -130,14 +125,8 @@ def refuse_misfit(moves: int, lacking: int) -> None:
 
 def _moves(trips: Trips) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """The distinct moves between different stops, and how often each is made."""
-    inner = np.ones(trips.visits, bool)
-    starts = trips.offsets[:-1]
-    inner[starts[starts < trips.visits]] = False
-    visit = np.flatnonzero(inner)
-    before, here = trips.location[visit - 1].astype(np.int64), trips.location[visit].astype(np.int64)
-    moved = before != here
-    size = trips.world.size
-    moves = before[moved] * size + here[moved]
+    size, moves = trips.world.size, trips.pair_into(trips.later_visits())
+    moves = moves[moves // size != moves % size]
     if size**2 <= MOST_CELLS:  # counting into all pairs is much faster than sorting
         counts = np.bincount(moves, minlength=size**2)
         pair = np.flatnonzero(counts)

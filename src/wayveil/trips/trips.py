@@ -199,6 +199,16 @@ class Trips(ShownRows):
         time = None if self.time is None else self.time[source]
         return replace(self, location=self.location[source], offsets=offsets, time=time)
 
+    def later_visits(self) -> NDArray[np.int64]:
+        """The positions of all visits but the first of each trip."""
+        later = np.ones(self.visits + 1, bool)
+        later[self.offsets] = False
+        return np.flatnonzero(later)
+
+    def pair_into(self, visit: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The move into each of these visits as one number: from x size + to."""
+        return self.location[visit - 1] * np.int64(self.world.size) + self.location[visit]
+
     def trip_of_visit(self) -> NDArray[np.int64]:
         """The trip index of every visit."""
         return np.repeat(np.arange(len(self)), self.lengths)

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from wayveil.trips.trips import Trips
 
-_BITS = 63
+# Numbers of windows have 63 bits.
+MOST_CODES = (1 << 63) - 1
 # So many different windows are counted in one pass, however few occur.
 MOST_DENSE = 1 << 22
 # Windows of a trip up to so many are held against each other; more are sorted.
@@ -46,31 +47,40 @@ def gram_counts(
     `starts` restricts the windows that are looked at, for callers that know which ones cannot matter.
     """
     starts = window_starts(trips, n) if starts is None else starts
-    columns = pack(trips.location, starts, n, trips.world.size)
-    if len(columns) == 1 and len(starts):
-        return _count_packed(trips, starts, n, next(iter(columns.values())), once_per_trip)
-    table = pl.DataFrame(columns)
+    size, possible = trips.world.size, trips.world.size**n
+    code = _codes(trips.location, starts, n, size)
     if once_per_trip:
-        table = _once_per_trip(trips, starts, table)
-    names = list(columns)
-    table = table.group_by(names).agg(pl.len().cast(pl.Int64).alias("count")).sort(names)
-    grams = unpack([table[name].to_numpy() for name in names], n, trips.world.size)
-    return GramCounts(grams, table["count"].to_numpy())
-
-
-def _count_packed(
-    trips: Trips, starts: NDArray[np.int64], n: int, code: NDArray[np.int64], once_per_trip: bool
-) -> GramCounts:
-    """Count windows that are one number each: without a table, and where they are few without sorting."""
-    if once_per_trip:
-        code = code[_first_in_trip(code, starts, trips.offsets)]
-    possible = trips.world.size**n
+        first = _first_in_trip(code, starts, trips.offsets)
+        code, starts = code[first], starts[first]
+    if possible > MOST_CODES:
+        _, at, count = np.unique(code, return_index=True, return_counts=True)
+        return GramCounts(trips.location[starts[at, None] + np.arange(n)], count)
     if possible <= max(MOST_DENSE, len(code)):
         count = np.bincount(code)
         found = np.flatnonzero(count)
-        return GramCounts(unpack([found], n, trips.world.size), count[found])
-    found, count = np.unique(code, return_counts=True)
-    return GramCounts(unpack([found], n, trips.world.size), count)
+        count = count[found]
+    else:
+        found, count = np.unique(code, return_counts=True)
+    grams = np.empty((len(found), n), np.int32)
+    for step in reversed(range(n)):
+        found, grams[:, step] = np.divmod(found, size)
+    return GramCounts(grams, count)
+
+
+def _codes(location: NDArray[np.int32], starts: NDArray[np.int64], n: int, size: int) -> NDArray[np.int64]:
+    """A number for each window, in the order of windows: its locations as digits.
+
+    Where they would not fit, windows are numbered by their first locations before the next one is added.
+    """
+    code, possible = np.zeros(len(starts), np.int64), 1
+    for step in range(n):
+        if possible * size > MOST_CODES:
+            code = np.unique(code, return_inverse=True)[1]
+            possible = int(code.max(initial=0)) + 1
+        code *= size
+        code += location[starts + step]
+        possible *= size
+    return code
 
 
 @njit(cache=True)
@@ -101,50 +111,6 @@ def _first_in_trip(
     return first
 
 
-def _once_per_trip(trips: Trips, starts: NDArray[np.int64], table: pl.DataFrame) -> pl.DataFrame:
-    """Drop repeats within a trip. Only a trip that comes back to a stop can repeat a window, so that only the
-    windows of such trips are sorted out.
-    """
-    returning = returns_to_a_stop(trips.location, trips.offsets, trips.world.size)
-    trip = np.searchsorted(trips.offsets, starts, side="right") - 1
-    suspect = returning[trip]
-    if not suspect.any():
-        return table
-    names = table.columns
-    repeated = table.with_columns(pl.Series("trip", trip)).filter(pl.Series(suspect)).unique().select(names)
-    return pl.concat([table.filter(pl.Series(~suspect)), repeated])
-
-
-def symbols_per_column(size: int) -> int:
-    """Return how many locations of a world fit one 63-bit number."""
-    return max(1, _BITS // max(size - 1, 1).bit_length())
-
-
-def pack(
-    location: NDArray[np.int32], starts: NDArray[np.int64], n: int, size: int
-) -> dict[str, NDArray[np.int64]]:
-    """Windows as one 64-bit number, or as several where the locations do not fit; their order is kept."""
-    width, columns = symbols_per_column(size), {}
-    for first in range(0, n, width):
-        number = np.zeros(len(starts), np.int64)
-        for step in range(first, min(first + width, n)):
-            number *= size
-            number += location[starts + step]
-        columns[f"part{first}"] = number
-    return columns
-
-
-def unpack(columns: list[NDArray[np.int64]], n: int, size: int) -> NDArray[np.int32]:
-    """The locations behind packed windows, one row each."""
-    width = symbols_per_column(size)
-    grams = np.empty((len(columns[0]), n), np.int32)
-    for column, first in zip(columns, range(0, n, width), strict=True):
-        number = column
-        for step in reversed(range(first, min(first + width, n))):
-            number, grams[:, step] = np.divmod(number, size)
-    return grams
-
-
 def match_grams(known: GramCounts, asked: NDArray[np.int32]) -> NDArray[np.int64]:
     """The counts of the asked n-grams, in their order; zero for those that are not known."""
     names = [f"at{i}" for i in range(asked.shape[1])]
@@ -166,19 +132,3 @@ def align(left: GramCounts, right: GramCounts) -> tuple[NDArray[np.int32], NDArr
     joined = table(left, "left").join(table(right, "right"), on=names, how="full", coalesce=True).sort(names)
     counts = joined.select(pl.col("left", "right").fill_null(0)).to_numpy().astype(np.int64)
     return joined.select(names).to_numpy().astype(np.int32).reshape(-1, n), counts.reshape(-1, 2)
-
-
-@njit(cache=True)
-def returns_to_a_stop(
-    location: NDArray[np.int32], offsets: NDArray[np.int64], size: int
-) -> NDArray[np.bool_]:
-    """Which trips visit some stop more than once."""
-    seen = np.full(size, -1, np.int64)
-    out = np.zeros(len(offsets) - 1, np.bool_)
-    for trip in range(len(out)):
-        for visit in range(offsets[trip], offsets[trip + 1]):
-            if seen[location[visit]] == trip:
-                out[trip] = True
-                break
-            seen[location[visit]] = trip
-    return out

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 import numpy as np
-import polars as pl
 from numba import njit
 
 from wayveil.arrays import Int32s, Ints
@@ -52,17 +51,8 @@ def edge_flows(trips: Trips) -> EdgeFlows:
         keys = np.flatnonzero(dense)
         count = dense[keys]
     else:
-        keys, count = _group_moves(trips, size)
+        keys, count = np.unique(trips.pair_into(trips.later_visits()), return_counts=True)
     return EdgeFlows((keys // size).astype(np.int32), (keys % size).astype(np.int32), count, size)
-
-
-def _group_moves(trips: Trips, size: int) -> tuple[Ints, Ints]:
-    inside = np.ones(max(trips.visits - 1, 0), bool)
-    last = trips.offsets[1:-1] - 1
-    inside[last[(last >= 0) & (last < len(inside))]] = False
-    pair = (trips.location[:-1].astype(np.int64) * size + trips.location[1:])[inside]
-    table = pl.DataFrame({"pair": pair}).group_by("pair").agg(pl.len().cast(pl.Int64).alias("n")).sort("pair")
-    return table["pair"].to_numpy(), table["n"].to_numpy()
 
 
 @njit(cache=True)
