@@ -166,10 +166,7 @@ def ways_of(trips: Trips, *, lines: bool = True) -> Network:
 
 def _edges(trips: Trips, network: Network) -> tuple[Ints, Ints]:
     """The visit to which each move over an edge leads, and the edge."""
-    inner = np.ones(trips.visits, bool)
-    starts = trips.offsets[:-1]
-    inner[starts[starts < trips.visits]] = False
-    visit = np.flatnonzero(inner)
+    visit = trips.later_visits()
     edge = network.edge_index(trips.location[visit - 1], trips.location[visit])
     return visit[edge >= 0], edge[edge >= 0]
 

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from functools import partial
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import polars as pl
@@ -21,6 +22,10 @@ from wayveil.progress import track
 from wayveil.trips.trips import Trips
 
 DEFAULT_TARGETS = 2_000
+# By whether times count.
+NEAREST = {False: "nearest trip in space", True: "nearest trip in space and time"}
+Near = dict[bool, tuple[Nearness, Nearness | None]]
+Found = TypeVar("Found")
 
 
 class Released(Protocol):
@@ -112,7 +117,8 @@ class _Attack:
         self.known: tuple[Known, ...] = ("stop", "stop and hour") if hours else ("stop",)
 
     def report(self, datasheet: dict[str, Any], holdout: Trips | None) -> RiskReport:
-        near = {timed: self._nearness(timed) for timed in ((False, True) if self.hours else (False,))}
+        kinds = (False, True) if self.hours else (False,)
+        near = {timed: self._both(partial(nearness, timed=timed)) for timed in kinds}
         mine, others = near[False]
         steps: list[Callable[[], list[AttackFinding]]] = [
             self._singling_out,
@@ -149,25 +155,18 @@ class _Attack:
             unlike=() if self.controls is None else differences(self.members.trips, self.controls.trips),
         )
 
-    def _nearness(self, timed: bool) -> tuple[Nearness, Nearness | None]:
-        ask = {"timed": timed, "seed": self.settings.seed}
-        mine = nearness(self.members.trips, self.released, **ask)  # type: ignore[arg-type]
-        others = None
-        if self.controls is not None:
-            others = nearness(self.controls.trips, self.released, **ask)  # type: ignore[arg-type]
-        return mine, others
+    def _both(self, attack: Callable[..., Found]) -> tuple[Found, Found | None]:
+        """Attack the members, and the controls where there are any."""
+        found = attack(self.members.trips, released=self.released, seed=self.settings.seed)
+        if self.controls is None:
+            return found, None
+        return found, attack(self.controls.trips, released=self.released, seed=self.settings.seed)
 
     def _singling_out(self) -> list[AttackFinding]:
         findings = []
         for known in self.known:
             for worst in (False, True):
-                ask = {"worst": worst, "seed": self.settings.seed}
-                mine = single_out(self.members.trips, self.released, known, **ask)  # type: ignore[arg-type]
-                others = (
-                    None
-                    if self.controls is None
-                    else single_out(self.controls.trips, self.released, known, **ask)  # type: ignore[arg-type]
-                )
+                mine, others = self._both(partial(single_out, known=known, worst=worst))
                 findings += [
                     self._finding(
                         "singling out",
@@ -181,12 +180,12 @@ class _Attack:
                 ]
         return findings
 
-    def _linkage(self, near: dict[bool, tuple[Nearness, Nearness | None]]) -> list[AttackFinding]:
+    def _linkage(self, near: Near) -> list[AttackFinding]:
         metres = self.settings.metres
         return [
             self._finding(
                 "linkage",
-                "nearest trip in space and time" if timed else "nearest trip in space",
+                NEAREST[timed],
                 mine.linked(metres),
                 None if others is None else others.linked(metres),
                 mine.naive(metres),
@@ -200,18 +199,14 @@ class _Attack:
             questions["hour of departure"] = guess_hour
         findings = []
         for label, guess in questions.items():
-            mine = guess(self.members.trips, self.released, seed=self.settings.seed)
-            others = (
-                None
-                if self.controls is None
-                else Rate.of(guess(self.controls.trips, self.released, seed=self.settings.seed).right)
-            )
+            mine, others = self._both(guess)
+            right = None if others is None else Rate.of(others.right)
             findings.append(
-                self._finding("inference", label, Rate.of(mine.right), others, Rate.of(mine.naive))
+                self._finding("inference", label, Rate.of(mine.right), right, Rate.of(mine.naive))
             )
         return findings
 
-    def _membership(self, near: dict[bool, tuple[Nearness, Nearness | None]]) -> Membership | None:
+    def _membership(self, near: Near) -> Membership | None:
         if self.controls is None or len(self.released) == 0:
             return None
         mine, others = (
@@ -219,14 +214,9 @@ class _Attack:
         )
         return strongest(mine, others, self.settings.seed)
 
-    def _scores(
-        self, targets: Trips, side: int, near: dict[bool, tuple[Nearness, Nearness | None]]
-    ) -> dict[str, Floats]:
-        scores = {}
-        for timed, both in near.items():
-            found = both[side]
-            assert found is not None
-            scores["nearest trip in space and time" if timed else "nearest trip in space"] = -found.metres
+    def _scores(self, targets: Trips, side: int, near: Near) -> dict[str, Floats]:
+        found = {NEAREST[timed]: both[side] for timed, both in near.items()}
+        scores = {name: -seen.metres for name, seen in found.items() if seen is not None}
         scores["moves of the released trips"] = moves_score(targets, self.released)
         return scores | ({} if self.model is None else table_scores(targets, self.model))
 

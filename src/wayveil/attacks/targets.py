@@ -32,7 +32,7 @@ _UNIT = 2.0**-53
 
 
 @njit(cache=True)
-def mixed(word: np.uint64) -> np.uint64:
+def mixed(word):  # type: ignore[no-untyped-def]
     """One step of the SplitMix64 generator as a hash (Steele, Lea and Flood 2014)."""
     word = word + _GOLDEN
     word = (word ^ (word >> _S30)) * _FIRST
@@ -57,11 +57,7 @@ def words(label: str, seed: int, *numbers: ArrayLike) -> Words:
     with np.errstate(over="ignore"):
         word = np.asarray(key_of(label, seed))
         for number in numbers:
-            word = word ^ np.asarray(number).astype(np.uint64)
-            word = word + _GOLDEN
-            word = (word ^ (word >> _S30)) * _FIRST
-            word = (word ^ (word >> _S27)) * _SECOND
-            word = word ^ (word >> _S31)
+            word = mixed.py_func(word ^ np.asarray(number).astype(np.uint64))
     return np.asarray(word, np.uint64)
 
 

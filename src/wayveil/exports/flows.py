@@ -42,11 +42,7 @@ def stop_flows(trips: Trips) -> dict[str, Any]:
 def edge_flows(trips: Trips) -> dict[str, Any]:
     """GeoJSON lines: trips that move from one stop directly to another, for every pair with any."""
     world = network_of_trips(trips)
-    inner = np.ones(trips.visits, bool)
-    inner[trips.offsets[:-1][trips.lengths > 0]] = False
-    there = np.flatnonzero(inner)
-    pair = trips.location[there - 1].astype(np.int64) * world.size + trips.location[there]
-    found, count = np.unique(pair, return_counts=True)
+    found, count = np.unique(trips.pair_into(trips.later_visits()), return_counts=True)
     return _collection(
         {
             "type": "Feature",

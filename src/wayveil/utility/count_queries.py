@@ -21,7 +21,7 @@ import numpy as np
 from wayveil.arrays import AnyInts, Floats, Ints, Mask
 from wayveil.errors import ParameterError
 from wayveil.trips.trips import Trips
-from wayveil.utility.figures import Figures, Measure, check_comparable, check_not_empty
+from wayveil.utility.figures import Figures, Measure, check_comparable
 from wayveil.utility.postings import Items, Postings
 from wayveil.world.network import Network
 from wayveil.world.timebins import TimeBins
@@ -120,10 +120,10 @@ class CountQueryError(Figures):
         unordered: bool = False,
         seed: int = 0,
     ) -> None:
-        check_not_empty(raw)
+        super().__init__(raw)
         if queries < 1 or max_length < 1:
             raise ParameterError("count queries need at least one query and a length of at least 1")
-        self.raw, self.items, self.unordered = raw, Items(raw.world, bins), unordered
+        self.items, self.unordered = Items(raw.world, bins), unordered
         self.sanity = sanity_bound(raw)
         rng = np.random.default_rng(seed)
         self.workloads = (
@@ -157,8 +157,7 @@ class CountQueryError(Figures):
                 made[work.name] = float(relative_errors(true[rows], answer, self.sanity).mean())
         return made
 
-    def measure(self, private: Trips) -> list[Measure]:
-        check_comparable(self.raw, private)
+    def _measured(self, private: Trips) -> list[Measure]:
         silent = self.items.bins is not None and private.time is None and private.visits > 0
         answers = [np.full(len(work), np.nan) for work in self.workloads] if silent else self.answers(private)
         measures = []
@@ -195,12 +194,12 @@ class RangeCounts(Figures):
     title = "Range counts"
 
     def __init__(self, raw: Trips, *, boxes: int = DEFAULT_BOXES, seed: int = 0) -> None:
-        check_not_empty(raw)
+        super().__init__(raw)
         if not isinstance(raw.world, Network):
             raise ParameterError("range counts need coordinates; this world is a plain list")
         if boxes < 1:
             raise ParameterError("range counts need at least one box")
-        self.raw, self.network, self.timed = raw, raw.world, raw.time is not None
+        self.network, self.timed = raw.world, raw.time is not None
         rng = np.random.default_rng(seed)
         self.inside = self._boxes(boxes, rng)
         begin, hours = rng.integers(0, _HOURS, boxes), rng.integers(1, 13, boxes)
@@ -225,8 +224,7 @@ class RangeCounts(Figures):
         per_hour = self.inside.astype(np.float64) @ counts.astype(np.float64)
         return np.rint((per_hour * self.during).sum(axis=1)).astype(np.int64)
 
-    def measure(self, private: Trips) -> list[Measure]:
-        check_comparable(self.raw, private)
+    def _measured(self, private: Trips) -> list[Measure]:
         label = "error of visits in boxes of place and hour" if self.timed else "error of visits in boxes"
         if self.timed and private.time is None and private.visits:
             return [Measure("range_error", label, float("nan"))]

@@ -8,7 +8,7 @@ from numba import njit
 from wayveil.arrays import Int32s, Ints
 from wayveil.trips.trips import Trips
 from wayveil.utility.count_queries import relative_errors, sanity_bound
-from wayveil.utility.figures import Figures, Measure, check_comparable, check_not_empty
+from wayveil.utility.figures import Figures, Measure
 from wayveil.world.successors import SparseSuccessors
 
 _DENSE_PAIRS = 40_000_000  # 320 MB of counters; larger worlds are grouped instead
@@ -88,16 +88,15 @@ class EdgeFigures(Figures):
     title = "Edges"
 
     def __init__(self, raw: Trips) -> None:
-        check_not_empty(raw)
-        self.raw, self.flows = raw, edge_flows(raw)
+        super().__init__(raw)
+        self.flows = edge_flows(raw)
         self.known = self.flows.keys
         successors = raw.world.successors
         if isinstance(successors, SparseSuccessors):
             source = np.repeat(np.arange(successors.size, dtype=np.int64), np.diff(successors.indptr))
             self.known = np.union1d(self.known, source * successors.size + successors.indices)
 
-    def measure(self, private: Trips) -> list[Measure]:
-        check_comparable(self.raw, private)
+    def _measured(self, private: Trips) -> list[Measure]:
         flows = edge_flows(private)
         keys = np.union1d(self.known, flows.keys)
         errors = relative_errors(self.flows.at(keys), flows.at(keys), sanity_bound(self.raw))

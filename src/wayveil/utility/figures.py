@@ -37,9 +37,18 @@ class Figures(ABC):
 
     title: str
 
-    @abstractmethod
+    def __init__(self, raw: Trips) -> None:
+        check_not_empty(raw)
+        self.raw = raw
+
     def measure(self, private: Trips) -> list[Measure]:
         """The figures of one candidate; always the same keys in the same order."""
+        check_comparable(self.raw, private)
+        return self._measured(private)
+
+    @abstractmethod
+    def _measured(self, private: Trips) -> list[Measure]:
+        """The figures of a candidate over the same world."""
 
 
 def check_comparable(raw: Trips, private: Trips) -> None:

@@ -52,7 +52,8 @@ class GpsFigures(Figures):
                 raise ParameterError("the GPS set needs coordinates; this world is a plain list")
         elif len(raw.lat) == 0:
             raise ParameterError("there is no raw track with a point to compare with")
-        self.raw, self.seen = raw, PlacedVisits.of(raw)
+        self.raw: Trips | Tracks = raw  # type: ignore[assignment]
+        self.seen = PlacedVisits.of(raw)
         self.circles = Circles.drawn(self.seen.box, regions, np.random.default_rng(seed))
         self.regions = self.circles.contain(self.seen.lat, self.seen.lon)
         self.through = trips_in_regions(self.seen, self.regions)
@@ -85,6 +86,9 @@ class GpsFigures(Figures):
     def measure(self, private: Trips | Tracks) -> list[Measure]:
         if isinstance(self.raw, Trips) and isinstance(private, Trips):
             check_comparable(self.raw, private)
+        return self._measured(private)
+
+    def _measured(self, private: Trips | Tracks) -> list[Measure]:
         seen = PlacedVisits.of(private)
         same = isinstance(self.raw, Trips) and isinstance(private, Trips)
         regions = self.regions if same else self.circles.contain(seen.lat, seen.lon)

@@ -12,7 +12,6 @@ from wayveil.arrays import AnyInts, Floats, Int32s, Ints, Mask
 from wayveil.errors import ParameterError
 from wayveil.trips.trips import Trips
 from wayveil.trips.windows import GramCounts, gram_counts, match_grams, window_starts
-from wayveil.utility.count_queries import relative_errors
 from wayveil.utility.figures import Measure, check_not_empty
 from wayveil.utility.ngram_figures import DEFAULT_N, Confusion, SubsequenceError
 from wayveil.world.network import Network
@@ -157,16 +156,8 @@ def trie_errors(
 
     sanity   in place of the bound of the queries
     """
-    bound = queries.sanity if sanity is None else sanity
     answers = trie_answers(queries, grams, count, leaves_only=leaves_only)
-    return [
-        Measure(
-            f"subsequence_error/{work.name}/{longest}",
-            f"error, {work.name} queries of up to {longest} stops in a row",
-            float(relative_errors(true, answer, bound).mean()),
-        )
-        for (longest, work), true, answer in zip(queries.works, queries.true, answers, strict=True)
-    ]
+    return queries.errors(answers, queries.sanity if sanity is None else sanity)
 
 
 def _sums_at(prefixes: AnyInts, count: Floats, asked: Ints) -> Floats:

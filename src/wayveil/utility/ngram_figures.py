@@ -11,6 +11,7 @@ published curve falls like one over the length by construction, because only the
 answer other than 0; so queries drawn from raw trips stand beside the uniform ones.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,8 +20,8 @@ from wayveil.arrays import Ints
 from wayveil.errors import ParameterError
 from wayveil.trips.trips import Trips
 from wayveil.trips.windows import GramCounts, align, gram_counts
-from wayveil.utility.count_queries import Workload, relative_errors, sanity_bound, uniform_workload
-from wayveil.utility.figures import Figures, Measure, check_comparable, check_not_empty
+from wayveil.utility.count_queries import Counts, Workload, relative_errors, sanity_bound, uniform_workload
+from wayveil.utility.figures import Figures, Measure
 from wayveil.utility.postings import Items
 from wayveil.utility.prefixspan import WindowTrie
 from wayveil.world.ngrams import NgramUniverse
@@ -106,13 +107,12 @@ class NgramFigures(Figures):
     title = "N-grams"
 
     def __init__(self, raw: Trips, *, n: int = DEFAULT_N) -> None:
-        check_not_empty(raw)
-        self.raw, self.n = raw, n
+        super().__init__(raw)
+        self.n = n
         self.universe = NgramUniverse(raw.world, n)
         self.counts = {length: gram_counts(raw, length) for length in {n, *TV_LENGTHS}}
 
-    def measure(self, private: Trips) -> list[Measure]:
-        check_comparable(self.raw, private)
+    def _measured(self, private: Trips) -> list[Measure]:
         found = {length: gram_counts(private, length) for length in self.counts}
         seen = confusion(self.counts[self.n], found[self.n], self.universe)
         n = self.n
@@ -171,10 +171,10 @@ class SubsequenceError(Figures):
         seed: int = 0,
         occurrences: bool = False,
     ) -> None:
-        check_not_empty(raw)
+        super().__init__(raw)
         if queries < 1 or not max_lengths or min(max_lengths) < 1:
             raise ParameterError("subsequence queries need at least one query and lengths of at least 1")
-        self.raw, self.sanity, self.occurrences = raw, sanity_bound(raw), occurrences
+        self.sanity, self.occurrences = sanity_bound(raw), occurrences
         rng = np.random.default_rng(seed)
         items = Items(raw.world)
         self.works: list[tuple[int, Workload]] = []
@@ -194,15 +194,16 @@ class SubsequenceError(Figures):
         counted = self.trie.occurrences(trips) if self.occurrences else self.trie.trips_containing(trips)
         return np.split(counted, borders)
 
-    def measure(self, private: Trips) -> list[Measure]:
-        check_comparable(self.raw, private)
+    def _measured(self, private: Trips) -> list[Measure]:
+        return self.errors(self.answers(private), self.sanity)
+
+    def errors(self, answers: Sequence[Counts], sanity: float) -> list[Measure]:
+        """The figures of some answers, one array per workload."""
         return [
             Measure(
                 f"subsequence_error/{work.name}/{longest}",
                 f"error, {work.name} queries of up to {longest} stops in a row",
-                float(relative_errors(true, answer, self.sanity).mean()),
+                float(relative_errors(true, answer, sanity).mean()),
             )
-            for (longest, work), true, answer in zip(
-                self.works, self.true, self.answers(private), strict=True
-            )
+            for (longest, work), true, answer in zip(self.works, self.true, answers, strict=True)
         ]

@@ -17,7 +17,7 @@ from wayveil.trips.trips import Trips
 from wayveil.trips.windows import gram_counts
 from wayveil.utility.count_queries import relative_errors, sanity_bound
 from wayveil.utility.edges import edge_flows
-from wayveil.utility.figures import Figures, Measure, check_comparable, check_not_empty
+from wayveil.utility.figures import Figures, Measure
 from wayveil.utility.origin_destination import start_bins
 from wayveil.utility.prefixspan import WindowTrie
 from wayveil.utility.stop_figures import busiest
@@ -44,9 +44,9 @@ class Operations(Figures):
     title = "Operations"
 
     def __init__(self, raw: Trips, *, top: int = DEFAULT_TOP, taps: bool = False) -> None:
-        check_not_empty(raw)
+        super().__init__(raw)
         self.taps = taps
-        self.raw, self.top = raw, min(top, max(raw.world.size // 2, 1))
+        self.top = min(top, max(raw.world.size // 2, 1))
         self.timed = raw.time is not None
         self.network = raw.world if isinstance(raw.world, Network) and len(raw.world.route) else None
         self.tries = {f"patterns_{n}": self._patterns(n) for n in (2, 3)}
@@ -83,8 +83,7 @@ class Operations(Figures):
             return bins.bin_of(trips.time).astype(np.int64)
         return start_bins(trips, bins).astype(np.int64)
 
-    def measure(self, private: Trips) -> list[Measure]:
-        check_comparable(self.raw, private)
+    def _measured(self, private: Trips) -> list[Measure]:
         return self.compared(self.answers(private))
 
     def plain_laplace(self, epsilon: Fraction, *, trips_per_unit: int = 1, seed: int = 0) -> list[Measure]:

@@ -16,7 +16,7 @@ from wayveil.progress import track
 from wayveil.trips.tracks import public_box
 from wayveil.trips.trips import Trips
 from wayveil.utility.count_queries import Counts
-from wayveil.utility.figures import Figures, Measure, check_comparable, check_not_empty
+from wayveil.utility.figures import Figures, Measure
 from wayveil.utility.stop_figures import jensen_shannon
 from wayveil.world.geo import BoundingBox, haversine
 from wayveil.world.network import Network
@@ -108,10 +108,10 @@ class OriginDestinationDistance(Figures):
     title = "Origins and destinations"
 
     def __init__(self, raw: Trips, *, most_pairs: int = MOST_PAIRS, seed: int = 0) -> None:
-        check_not_empty(raw)
+        super().__init__(raw)
         if not isinstance(raw.world, Network):
             raise ParameterError("the earth mover's distance needs coordinates; this world is a plain list")
-        self.raw, self.network, self.most, self.seed = raw, raw.world, most_pairs, seed
+        self.network, self.most, self.seed = raw.world, most_pairs, seed
         self.bins = TimeBins.hour_of_day()
         self.pairs = od_pairs(raw)
         self.hours = None if raw.time is None else start_bins(raw, self.bins)
@@ -138,8 +138,7 @@ class OriginDestinationDistance(Figures):
             )
         )
 
-    def measure(self, private: Trips) -> list[Measure]:
-        check_comparable(self.raw, private)
+    def _measured(self, private: Trips) -> list[Measure]:
         pairs = od_pairs(private)
         value, used = self.distance(self.pairs, pairs)
         text = f"earth mover's distance of both ends, metres ({used:,} of {len(self.pairs):,} trips used"
@@ -174,8 +173,7 @@ class ZonePairs(Figures):
     title = "Pairs of zones"
 
     def __init__(self, raw: Trips, *, side: int = ZONE_SIDE) -> None:
-        check_not_empty(raw)
-        self.raw = raw
+        super().__init__(raw)
         network = raw.world if isinstance(raw.world, Network) else None
         self.zone = (
             np.arange(raw.world.size, dtype=np.int32) if network is None else DegreeGrid(side).cells(network)
@@ -188,8 +186,7 @@ class ZonePairs(Figures):
         origin, destination = np.divmod(od_pairs(trips), trips.world.size)
         return self.zone[origin] * np.int64(self.raw.world.size) + self.zone[destination]
 
-    def measure(self, private: Trips) -> list[Measure]:
-        check_comparable(self.raw, private)
+    def _measured(self, private: Trips) -> list[Measure]:
         value = divergence_of_samples(self.pairs, self.zone_pairs(private))
         return [Measure("od_zone_jsd", f"Jensen-Shannon divergence of pairs of {self.label} (bits)", value)]
 

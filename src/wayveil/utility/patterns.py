@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from wayveil.arrays import Ints, Mask
 from wayveil.trips.trips import Trips
 from wayveil.trips.windows import gram_counts, window_starts
-from wayveil.utility.figures import Figures, Measure, check_comparable, check_not_empty
+from wayveil.utility.figures import Figures, Measure
 from wayveil.utility.postings import Items, Postings
 from wayveil.utility.prefixspan import Pattern, WindowTrie, top_gapped_patterns
 
@@ -97,8 +97,8 @@ class FrequentPatterns(Figures):
         min_length: int = MIN_LENGTH,
         max_length: int = MAX_LENGTH,
     ) -> None:
-        check_not_empty(raw)
-        self.raw, self.tops = raw, tops
+        super().__init__(raw)
+        self.tops = tops
         self.lengths = {"min_length": min_length, "max_length": max_length}
         self.finders: dict[str, Callable[[Trips], Ranked]] = {
             "contiguous": self.contiguous,
@@ -116,25 +116,32 @@ class FrequentPatterns(Figures):
         bound = known[-1][1] if len(known) == max(self.tops) else 1
         return top_gapped_patterns(trips, max(self.tops), at_least=bound, **self.lengths)
 
-    def measure(self, private: Trips) -> list[Measure]:
-        check_comparable(self.raw, private)
+    def _measured(self, private: Trips) -> list[Measure]:
         measures = []
         for kind, find in self.finders.items():
-            true, found = self.true[kind], find(private)
-            wanted, named = [p for p, _ in true], [p for p, _ in found]
-            support = np.array([count for _, count in true], np.int64)
-            seen = supports(private, wanted, gapped=kind == "gapped")
-            for top in self.tops:
-                key, text = f"patterns/{kind}/{top}", f"{kind} patterns, top {top}"
-                hits = len(set(wanted[:top]) & set(named[:top])) / max(len(wanted[:top]), 1)
-                f1 = f1_of_sets(wanted[:top], named[:top])
-                error = support_error(support[:top], seen[:top])
-                measures += [
-                    Measure(f"{key}/found", f"{text}: share found", hits, "higher"),
-                    Measure(f"{key}/f1", f"{text}: F1", f1, "higher"),
-                    Measure(f"{key}/support_error", f"{text}: relative support error", error),
-                ]
+            true = self.true[kind]
+            seen = supports(private, [pattern for pattern, _ in true], gapped=kind == "gapped")
+            measures += _at_tops(kind, f"{kind} patterns", self.tops, true, find(private), seen)
         return measures
+
+
+def _at_tops(
+    kind: str, words: str, tops: tuple[int, ...], true: Ranked, found: Ranked, seen: Ints
+) -> list[Measure]:
+    """The figures of every k; `seen` are the supports of the true patterns in the candidate."""
+    wanted, named = [pattern for pattern, _ in true], [pattern for pattern, _ in found]
+    support = np.array([count for _, count in true], np.int64)
+    measures = []
+    for top in tops:
+        key, text = f"patterns/{kind}/{top}", f"{words}, top {top}"
+        hits = len(set(wanted[:top]) & set(named[:top])) / max(len(wanted[:top]), 1)
+        error = support_error(support[:top], seen[:top])
+        measures += [
+            Measure(f"{key}/found", f"{text}: share found", hits, "higher"),
+            Measure(f"{key}/f1", f"{text}: F1", f1_of_sets(wanted[:top], named[:top]), "higher"),
+            Measure(f"{key}/support_error", f"{text}: relative support error", error),
+        ]
+    return measures
 
 
 SET_TOPS = (10, 20, 50, 100)
@@ -218,27 +225,11 @@ class FrequentItemsets(Figures):
     title = "Frequent sets of places"
 
     def __init__(self, raw: Trips, *, tops: tuple[int, ...] = SET_TOPS) -> None:
-        check_not_empty(raw)
-        self.raw, self.tops = raw, tops
+        super().__init__(raw)
+        self.tops = tops
         self.true = top_itemsets(raw, max(tops))
 
-    def measure(self, private: Trips) -> list[Measure]:
-        check_comparable(self.raw, private)
-        wanted = [one for one, _ in self.true]
-        named = [one for one, _ in top_itemsets(private, max(self.tops))] if private.visits else []
-        support = np.array([much for _, much in self.true], np.int64)
-        seen = itemset_supports(private, wanted) if private.visits else np.zeros(len(wanted), np.int64)
-        measures = []
-        for top in self.tops:
-            key, text = f"patterns/itemsets/{top}", f"sets of places, top {top}"
-            hits = len(set(wanted[:top]) & set(named[:top])) / max(len(wanted[:top]), 1)
-            measures += [
-                Measure(f"{key}/found", f"{text}: share found", hits, "higher"),
-                Measure(f"{key}/f1", f"{text}: F1", f1_of_sets(wanted[:top], named[:top]), "higher"),
-                Measure(
-                    f"{key}/support_error",
-                    f"{text}: relative support error",
-                    support_error(support[:top], seen[:top]),
-                ),
-            ]
-        return measures
+    def _measured(self, private: Trips) -> list[Measure]:
+        found = top_itemsets(private, max(self.tops)) if private.visits else []
+        seen = itemset_supports(private, [one for one, _ in self.true])
+        return _at_tops("itemsets", "sets of places", self.tops, self.true, found, seen)

@@ -7,7 +7,7 @@ from wayveil.arrays import AnyInts, Floats, Ints
 from wayveil.errors import ParameterError
 from wayveil.trips.trips import Trips
 from wayveil.utility.count_queries import Counts, relative_errors, sanity_bound
-from wayveil.utility.figures import Figures, Measure, check_comparable, check_not_empty
+from wayveil.utility.figures import Figures, Measure
 from wayveil.world.timebins import TimeBins
 
 DEFAULT_TOP = 20
@@ -60,11 +60,10 @@ class StopFigures(Figures):
     title = "Stops"
 
     def __init__(self, raw: Trips, *, top: int = DEFAULT_TOP) -> None:
-        check_not_empty(raw)
-        self.raw, self.counts, self.top = raw, stop_counts(raw), top
+        super().__init__(raw)
+        self.counts, self.top = stop_counts(raw), top
 
-    def measure(self, private: Trips) -> list[Measure]:
-        check_comparable(self.raw, private)
+    def _measured(self, private: Trips) -> list[Measure]:
         counts = stop_counts(private)
         error = float(relative_errors(self.counts, counts, sanity_bound(self.raw)).mean())
         return [
@@ -116,11 +115,10 @@ class LengthDivergence(Figures):
     title = "Trip lengths"
 
     def __init__(self, raw: Trips) -> None:
-        check_not_empty(raw)
-        self.raw, self.histogram = raw, length_histogram(raw)
+        super().__init__(raw)
+        self.histogram = length_histogram(raw)
 
-    def measure(self, private: Trips) -> list[Measure]:
-        check_comparable(self.raw, private)
+    def _measured(self, private: Trips) -> list[Measure]:
         # An empty release has no trip at all, which is not "trips of length 0".
         histogram = length_histogram(private) if len(private) else np.zeros(1, np.int64)
         value = jensen_shannon(self.histogram, histogram)
@@ -137,13 +135,12 @@ class LengthsByHour(Figures):
     title = "Trip lengths by hour"
 
     def __init__(self, raw: Trips) -> None:
-        check_not_empty(raw)
+        super().__init__(raw)
         if raw.time is None:
             raise ParameterError("lengths by hour need trips with times")
-        self.raw, self.table = raw, lengths_by_hour(raw)
+        self.table = lengths_by_hour(raw)
 
-    def measure(self, private: Trips) -> list[Measure]:
-        check_comparable(self.raw, private)
+    def _measured(self, private: Trips) -> list[Measure]:
         label = "Jensen-Shannon divergence of stops per trip, by hour (bits)"
         if private.time is None and private.visits:
             return [Measure("trip_length_jsd_by_hour", label, float("nan"))]

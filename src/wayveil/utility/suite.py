@@ -18,7 +18,7 @@ from wayveil.utility.count_queries import (
     TimedCountQueryError,
 )
 from wayveil.utility.edges import EdgeFigures, EdgeFlows, edge_flows, place_of
-from wayveil.utility.figures import Figures, Measure, check_comparable, check_not_empty
+from wayveil.utility.figures import Figures, Measure
 from wayveil.utility.gps_figures import GpsFigures
 from wayveil.utility.ngram_figures import NgramFigures, SubsequenceError
 from wayveil.utility.operations import Operations
@@ -88,13 +88,11 @@ class Feasibility(Figures):
     title = "Feasibility"
 
     def __init__(self, raw: Trips) -> None:
-        check_not_empty(raw)
-        self.raw = raw
+        super().__init__(raw)
         self.network = raw.world if isinstance(raw.world, Network) else None
         self.timed = raw.time is not None and self.network is not None
 
-    def measure(self, private: Trips) -> list[Measure]:
-        check_comparable(self.raw, private)
+    def _measured(self, private: Trips) -> list[Measure]:
         flows = edge_flows(private)
         share = legal_share(flows, private)
         measures = [Measure("feasible_moves", "share of moves that the world has", share, "higher")]
@@ -130,12 +128,7 @@ class ReplayFitness(Figures):
 
     title = "Replay fitness"
 
-    def __init__(self, raw: Trips) -> None:
-        check_not_empty(raw)
-        self.raw = raw
-
-    def measure(self, private: Trips) -> list[Measure]:
-        check_comparable(self.raw, private)
+    def _measured(self, private: Trips) -> list[Measure]:
         share = replayed(self.raw, edge_flows(private))
         mean = float(share.mean()) if len(share) else 1.0
         whole = float((share == 1).mean()) if len(share) else 1.0
