@@ -47,7 +47,7 @@ def test_windows_are_the_runs_within_one_trip(lists, n):
 def test_grams_that_do_not_fit_one_number_are_counted_in_several(monkeypatch):
     trips = Trips.of_lists([[0, 1, 2, 3, 0], [3, 2, 1, 0, 3], [0, 1, 2, 3, 0]], ABCD)
     whole = gram_counts(trips, 5)
-    monkeypatch.setattr(windows, "_BITS", 4)
+    monkeypatch.setattr(windows, "MOST_CODES", 15)
     parts = gram_counts(trips, 5)
     assert parts.grams.tolist() == whole.grams.tolist() == [[0, 1, 2, 3, 0], [3, 2, 1, 0, 3]]
     assert parts.count.tolist() == [2, 1]
