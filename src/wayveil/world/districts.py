@@ -9,8 +9,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from wayveil.arrays import Floats, Ints
+from wayveil.arrays import Ints
 from wayveil.errors import InputError, ParameterError
+from wayveil.world.areas import Areas
 from wayveil.world.world import World
 
 ELSEWHERE = "elsewhere"
@@ -76,42 +77,24 @@ def _of_areas(file: Path, world: World) -> list[str | None]:
             "areas need stops with coordinates, and this world has none: give a csv with stop_id and district"
         )
     try:
-        areas = [_area(feature) for feature in json.loads(file.read_text(encoding="utf-8-sig"))["features"]]
+        features = json.loads(file.read_text(encoding="utf-8-sig"))["features"]
+        names = [_name(feature) for feature in features]
+        within = Areas.of([feature["geometry"] for feature in features]).containing(lat, lon)
     except (OSError, ValueError, KeyError, TypeError, IndexError) as error:
         raise InputError(f"is not a GeoJSON file of areas ({error})", file=file) from error
-    named: list[str | None] = [None] * world.size
-    for at, (name, rings) in enumerate(areas):
-        if name is None:
-            raise InputError(
-                f"has an area without a name: give every feature a property `district` or `name` (feature {at + 1})",
-                file=file,
-            )
-        # A point is inside where a ray crosses the rings of an area an odd number of times.
-        inside = np.zeros(world.size, bool)
-        for ring in rings:
-            inside ^= _inside(ring, lat, lon)
-        for place in np.flatnonzero(inside).tolist():
-            named[place] = named[place] or name
-    return named
+    if None in names:
+        raise InputError(
+            "has an area without a name: give every feature a property `district` or `name` (feature "
+            f"{names.index(None) + 1})",
+            file=file,
+        )
+    return [names[area] if area >= 0 else None for area in within.tolist()]
 
 
-def _area(feature: dict[str, Any]) -> tuple[str | None, list[Floats]]:
+def _name(feature: dict[str, Any]) -> str | None:
     told = {str(key).lower(): value for key, value in (feature.get("properties") or {}).items()}
     name = next((told[key] for key in NAMES if told.get(key) not in (None, "")), feature.get("id"))
-    geometry = feature["geometry"]
-    if geometry["type"] not in ("Polygon", "MultiPolygon"):
-        raise ValueError(f"a district is a Polygon or MultiPolygon, not a {geometry['type']}")
-    parts = [geometry["coordinates"]] if geometry["type"] == "Polygon" else geometry["coordinates"]
-    rings = [np.asarray(ring, np.float64)[:, :2] for part in parts for ring in part]
-    return None if name is None else str(name), rings
-
-
-def _inside(ring: Floats, lat: Floats, lon: Floats) -> NDArray[np.bool_]:
-    """Tell whether a ray to the east crosses the ring an odd number of times; a side at a time keeps memory small."""
-    odd = np.zeros(len(lat), bool)
-    for (x1, y1), (x2, y2) in zip(ring, np.roll(ring, -1, axis=0), strict=True):
-        if y1 == y2:
-            continue
-        crosses = (y1 > lat) != (y2 > lat)
-        odd ^= crosses & (lon < (x2 - x1) * (lat - y1) / (y2 - y1) + x1)
-    return odd
+    kind = feature["geometry"]["type"]
+    if kind not in ("Polygon", "MultiPolygon"):
+        raise ValueError(f"a district is a Polygon or MultiPolygon, not a {kind}")
+    return None if name is None else str(name)

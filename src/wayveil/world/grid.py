@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from wayveil.arrays import Floats, Int32s, Ints, Mask
 from wayveil.errors import InputError, ParameterError
+from wayveil.world.areas import Areas, polygons_of
 from wayveil.world.geo import EARTH_RADIUS_METRES, BoundingBox, haversine
 from wayveil.world.network import Edges, Network, Places, Platforms, Routes, restored_parts
 from wayveil.world.world import Stored
@@ -305,33 +306,14 @@ def read_mask(path: str | Path, layout: Layout) -> Mask:
 
 
 def _cells_in_areas(path: Path, text: str, layout: Layout) -> Mask:
-    from matplotlib.path import Path as Outline
-
     lat = layout.box.south + (np.arange(layout.rows) + 0.5) * layout.lat_step
     lon = layout.box.west + (np.arange(layout.columns) + 0.5) * layout.lon_step
-    points = np.column_stack([np.tile(lon, layout.rows), np.repeat(lat, layout.columns)])
-    inside = np.zeros(len(points), bool)
     try:
-        for rings in _areas(json.loads(text)):
-            within = np.zeros(len(points), bool)
-            for ring in rings:  # a ring inside another is a hole
-                within ^= Outline(np.asarray(ring, np.float64)[:, :2]).contains_points(points)
-            inside |= within
+        polygons = [{"type": "Polygon", "coordinates": each} for each in polygons_of(json.loads(text))]
+        inside = Areas.of(polygons).containing(np.repeat(lat, layout.columns), np.tile(lon, layout.rows)) >= 0
     except (ValueError, KeyError, TypeError, IndexError) as error:
         raise InputError(f"holds no GeoJSON areas ({error})", file=path) from error
     return inside.reshape(layout.rows, layout.columns)
-
-
-def _areas(item: dict) -> list[list[list[list[float]]]]:  # type: ignore[type-arg]
-    """Every polygon in a GeoJSON object, as its rings."""
-    kind = item["type"]
-    if kind == "FeatureCollection":
-        return [area for feature in item["features"] for area in _areas(feature["geometry"])]
-    if kind == "Feature":
-        return _areas(item["geometry"])
-    if kind == "Polygon":
-        return [item["coordinates"]]
-    return list(item["coordinates"]) if kind == "MultiPolygon" else []
 
 
 def _rounded_up(value: float) -> float:
