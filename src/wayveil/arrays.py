@@ -1,8 +1,9 @@
-"""Names for the arrays that everything here is made of."""
+"""Names for the arrays that everything here is made of, and a search in them."""
 
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
@@ -18,3 +19,15 @@ class Ragged(NamedTuple):
 
     values: NDArray[Any]
     offsets: Ints
+
+
+@njit(cache=True, nogil=True)
+def find_sorted(values, low, high, wanted):  # type: ignore[no-untyped-def]
+    """Return where in the ascending stretch `values[low:high]` a value stands, -1 if it does not."""
+    size = high - low
+    # Halving without branches: which way it goes cannot be predicted.
+    while size > 1:
+        half = size >> 1
+        low += half * (values[low + half] <= wanted)
+        size -= half
+    return low if size > 0 and values[low] == wanted else -1

@@ -12,7 +12,7 @@ from wayveil.cli import _register, app
 from wayveil.errors import InputError, ParameterError
 from wayveil.simulate.city import simulate_city
 from wayveil.simulate.fare_boxes import simulate_taps
-from wayveil.taps.write import write_taps
+from wayveil.taps.taps import write_taps
 from wayveil.trips.visits import write_visits
 from wayveil.utility.scorecard import score
 

@@ -18,8 +18,7 @@ from wayveil.synthesis.projection import onto_total
 from wayveil.trips.trips import Trips
 from wayveil.utility.stop_figures import jensen_shannon
 from wayveil.world.grid import Grid
-from wayveil.world.grid_moves import EXTENTS, find_extents, find_turns
-from wayveil.world.grid_tiles import Tiles
+from wayveil.world.grid_moves import EXTENTS, Tiles, find_extents, find_turns
 from wayveil.world.zones import quarter_leaves
 from weave_city import QUICK, measured, small_town
 

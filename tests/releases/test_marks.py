@@ -20,7 +20,7 @@ from wayveil.simulate.city import simulate_city
 from wayveil.simulate.fare_boxes import simulate_taps, write_vendor_file
 from wayveil.synthesis.riders.reconstruct import reconstruct_riders
 from wayveil.taps.read import read_taps
-from wayveil.taps.write import write_taps
+from wayveil.taps.taps import write_taps
 from wayveil.trips.history import MARKS, History
 from wayveil.trips.read import read_trips
 from wayveil.trips.tables import write_table

@@ -7,7 +7,7 @@ import pytest
 
 from wayveil.mechanisms.weave.drives import add_corners, draw_clips, find_corner_share, step_back
 from wayveil.world.grid import Grid, Layout
-from wayveil.world.grid_corners import find_corners
+from wayveil.world.grid_moves import find_corners
 from wayveil.world.walk_blocks import Walks
 
 GRID = Grid(Layout.of_counts("0,0,1,1", 6, 6))

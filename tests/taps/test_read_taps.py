@@ -15,9 +15,8 @@ from ring_networks import ring_of_stops
 from wayveil.errors import InputError, ParameterError
 from wayveil.taps.columns import PRESETS, ColumnMap
 from wayveil.taps.read import read_taps
-from wayveil.taps.taps import NO_OFFSET
+from wayveil.taps.taps import NO_OFFSET, write_taps
 from wayveil.taps.vehicles import VehicleTable
-from wayveil.taps.write import write_taps
 from wayveil.world.timebins import DAY, HOUR
 from wayveil.world.world import World
 

@@ -5,7 +5,7 @@ import numpy as np
 from wayveil.trips.legality import LegalityRule
 from wayveil.trips.trips import Trips
 from wayveil.world.grid import Grid, Layout
-from wayveil.world.grid_corners import find_corners
+from wayveil.world.grid_moves import find_corners
 
 GRID = Grid(Layout.of_counts("0,0,1,1", 4, 4))
 

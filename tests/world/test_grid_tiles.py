@@ -6,7 +6,7 @@ import pytest
 from wayveil.counting.counter import count_block, walks_of
 from wayveil.trips.trips import Trips
 from wayveil.world.grid import Grid, Layout
-from wayveil.world.grid_tiles import BEFORE, WAYS, Tiles
+from wayveil.world.grid_moves import BEFORE, WAYS, Tiles
 from wayveil.world.walk_blocks import Resolution, WalkBlocks
 from wayveil.world.zones import Geography
 

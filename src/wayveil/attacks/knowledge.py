@@ -12,7 +12,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from wayveil.arrays import Ints
+from wayveil.arrays import Ints, find_sorted
 from wayveil.attacks.metric_paths import distinct_rows
 from wayveil.attacks.rates import Rate
 from wayveil.attacks.targets import key_of, mixed, people_of, unit_of
@@ -132,12 +132,8 @@ def _alone(
                 if other == person:
                     continue
                 shared = True
-                low, high = offsets[other], offsets[other + 1]
                 for i in turn[:known]:
-                    place = low + np.searchsorted(point[low:high], own[i])
-                    if place >= high or point[place] != own[i]:
-                        shared = False
-                        break
+                    shared = shared and find_sorted(point, offsets[other], offsets[other + 1], own[i]) >= 0
                 if shared:
                     unique = False
                     break

@@ -20,7 +20,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from wayveil.arrays import Ints, Mask, Ragged
+from wayveil.arrays import Ints, Mask, Ragged, find_sorted
 from wayveil.attacks.knowledge import HOURS, Known, PointSets, points
 from wayveil.attacks.targets import key_of, mixed, uniform, unit_of
 from wayveil.progress import share_out
@@ -68,19 +68,13 @@ def single_out(targets: Trips, released: Trips, known: Known, *, worst: bool, se
 
 
 @njit(cache=True)
-def _holds(items: Ints, low: int, high: int, item: int) -> bool:
-    at = low + np.searchsorted(items[low:high], item)
-    return bool(at < high and items[at] == item)
-
-
-@njit(cache=True)
 def _reveals(mine: Ints, taken: Mask, items: Ints, low: int, high: int) -> int:
     """Tell whether the released set holds enough of what is not known yet."""
     rest, held = 0, 0
     for i in range(len(mine)):
         if not taken[i]:
             rest += 1
-            held += _holds(items, low, high, mine[i])
+            held += find_sorted(items, low, high, mine[i]) >= 0
     if rest == 0:
         return NOTHING_LEFT
     return FOUND if held >= SHARE_OF_REST * rest else MISSED
@@ -243,9 +237,7 @@ def _vote(
             trip = order[at]
             votes[value[trip]] += 1
             some = True
-            low, high = bounds[trip], bounds[trip + 1]
-            place = low + np.searchsorted(items[low:high], point[t])
-            if place < high and items[place] == point[t]:
+            if find_sorted(items, bounds[trip], bounds[trip + 1], point[t]) >= 0:
                 passing[value[trip]] += 1
                 any_passing = True
         if any_passing:

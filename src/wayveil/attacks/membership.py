@@ -100,12 +100,10 @@ def _untied(members: Floats, controls: Floats, seed: int) -> tuple[Floats, Float
     return rank[: len(members)], rank[len(members) :]
 
 
-def true_positives(
-    members: Floats, controls: Floats, seed: int, false_positives: float = FALSE_POSITIVES
-) -> Rate:
-    """Members above the threshold that so many of the controls exceed."""
+def true_positives(members: Floats, controls: Floats, seed: int) -> Rate:
+    """Members above the threshold that 1 % of the controls exceed."""
     members, controls = _untied(members, controls, seed)
-    allowed = int(false_positives * len(controls))
+    allowed = int(FALSE_POSITIVES * len(controls))
     threshold = np.sort(controls)[::-1][allowed]
     return Rate.of(members > threshold)
 

@@ -9,7 +9,7 @@ outside the public universe are not counted.
 import numpy as np
 from numba import njit
 
-from wayveil.arrays import Ints, Ragged
+from wayveil.arrays import Ints, Ragged, find_sorted
 from wayveil.counting.tally import ONE, Count
 from wayveil.trips.identity import Words, keyed_words
 from wayveil.trips.trips import Trips
@@ -96,16 +96,6 @@ def _choose(keys, sizes, most, words):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _find_edge(indptr, indices, x, y):  # type: ignore[no-untyped-def]
-    """The number of a move in the public tables, -1 if it is not there."""
-    edge = indptr[x]
-    stop = indptr[x + 1]
-    while edge < stop and indices[edge] < y:
-        edge += 1
-    return edge if edge < stop and indices[edge] == y else np.int64(-1)
-
-
-@njit(cache=True, nogil=True)
 def _rank_windows(trips, n, size, tables, keys, sizes, slots, longest):  # type: ignore[no-untyped-def]
     """Write the ranks of each trip's n-grams; with hash slots, of the distinct ones in order of appearance.
 
@@ -133,7 +123,7 @@ def _rank_windows(trips, n, size, tables, keys, sizes, slots, longest):  # type:
             x = np.int64(location[first + j - begins]) if j >= begins else end - 1
             y = np.int64(location[first + j + 1 - begins]) if j + 1 < begins + length else end
             if x < size and y < size and not complete:
-                edge = _find_edge(indptr, indices, x, y)
+                edge = find_sorted(indices, indptr[x], indptr[x + 1], y)
             for k in range(max(2, n - j), min(n, windows - 1 - j + n) + 1):
                 i = j - n + k
                 if edge < 0:

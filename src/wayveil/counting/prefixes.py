@@ -4,6 +4,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from wayveil.arrays import find_sorted
 from wayveil.counting.like_trips import group_alike, setting_out, still_walking
 from wayveil.counting.protocol import Encoding, Frontier
 from wayveil.privacy.questions import SparseCounts
@@ -159,16 +160,10 @@ def _edge_cells(
     for i in range(len(symbol)):
         if node[i] < 0 or symbol[i] < 0:
             continue
-        state = states[node[i]]
-        first, end = indptr[state], indptr[state + 1]
-        low, size = first, end - first
-        # Halving without branches: which way it goes cannot be predicted.
-        while size > 1:
-            half = size >> 1
-            low += half * (indices[low + half] <= symbol[i])
-            size -= half
-        if size > 0 and indices[low] == symbol[i]:
-            out[i] = starts[node[i]] + (low - first)
+        first = indptr[states[node[i]]]
+        at = find_sorted(indices, first, indptr[states[node[i]] + 1], symbol[i])
+        if at >= 0:
+            out[i] = starts[node[i]] + (at - first)
     return out
 
 
@@ -179,16 +174,6 @@ def _child(
     """Where each cell stands among the kept ones (ascending), -1 if it was not kept."""
     out = np.full(len(cell), -1, np.int32)
     for i in range(len(cell)):
-        if cell[i] < 0:
-            continue
-        low, high = children[node[i]], children[node[i] + 1]
-        end = high
-        while low < high:
-            middle = (low + high) >> 1
-            if kept[middle] < cell[i]:
-                low = middle + 1
-            else:
-                high = middle
-        if low < end and kept[low] == cell[i]:
-            out[i] = low
+        if cell[i] >= 0:
+            out[i] = find_sorted(kept, children[node[i]], children[node[i] + 1], cell[i])
     return out

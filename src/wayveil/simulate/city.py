@@ -38,16 +38,16 @@ def draw_departures(rng: np.random.Generator, shape: int | tuple[int, ...]) -> I
     return hour.astype(np.int64) * HOUR + rng.integers(0, HOUR, size=shape)
 
 
-def one_after_the_other(departure: Ints, duration: Ints, pause: int = 300) -> Ints:
+def one_after_the_other(departure: Ints, duration: Ints) -> Ints:
     """Departures of each rider's trips (rows: riders, columns: trips) such that no trip begins before the last ended.
 
-    The given departures are taken in order of time; a rider who is still on the way sets out `pause` seconds after
+    The given departures are taken in order of time; a rider who is still on the way sets out five minutes after
     arriving, which may be past midnight.
     """
     start = np.sort(departure, axis=1)
     for trip in range(1, start.shape[1]):
         arrival = start[:, trip - 1] + duration[:, trip - 1]
-        start[:, trip] = np.maximum(start[:, trip], arrival + pause)
+        start[:, trip] = np.maximum(start[:, trip], arrival + 300)
     return start
 
 

@@ -16,8 +16,7 @@ from wayveil.errors import ParameterError
 from wayveil.progress import step
 from wayveil.simulate.fare_boxes import board_routes, board_vehicles
 from wayveil.simulate.week import MONDAY, simulate_week
-from wayveil.taps.taps import Taps
-from wayveil.taps.write import write_taps
+from wayveil.taps.taps import Taps, write_taps
 from wayveil.trips.history import MADE_UP
 from wayveil.world.network import Network
 from wayveil.world.timebins import DAY
@@ -42,15 +41,13 @@ def simulate_year_week(
     riders: int,
     seed: int,
     events: YearEvents | None = None,
-    first_monday: date = FIRST_MONDAY,
-    mean_visits: float = 4.5,
 ) -> Taps:
     """The taps of one week of the year; the same arguments give the same taps. Cards are the same people all year."""
     events = YearEvents() if events is None else events
-    trips = simulate_week(network, riders, seed=seed, mean_visits=mean_visits, week=week)
+    trips = simulate_week(network, riders, seed=seed, mean_visits=4.5, week=week)
     assert trips.time is not None
     rng = np.random.default_rng([seed, 3, week])
-    monday = (first_monday - date(1970, 1, 1)).days * DAY + 7 * DAY * (week - 1)
+    monday = (FIRST_MONDAY - date(1970, 1, 1)).days * DAY + 7 * DAY * (week - 1)
     closed = _route(network, events.new_route) if week < events.opens else -1
     route = board_routes(network, trips.location, rng, closed=closed)
     kept = route >= 0

@@ -1,12 +1,14 @@
-"""`Taps`: one row per boarding, as flat columns."""
+"""`Taps`: one row per boarding, as flat columns, in memory and on disk."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from wayveil.trips.history import FILLED, MARKS_NAME, SIMULATED, UNTOLD, History, marks_text
+from wayveil.trips.tables import write_table
 from wayveil.trips.trip_display import ROWS, ShownRows, counted, described, html_table
 from wayveil.trips.trips import Trips
 from wayveil.world.timebins import DAY
@@ -150,3 +152,13 @@ def _moments(time: NDArray[np.int64], offset: NDArray[np.int32] | None) -> pl.Se
     zone = [pl.Series(part).cast(pl.String).str.zfill(2) for part in (away // 3600, away // 60 % 60)]
     zoned = text + sign + zone[0] + ":" + zone[1]
     return pl.select(pl.when(pl.Series(offset != NO_OFFSET)).then(zoned).otherwise(text)).to_series()
+
+
+def write_taps(taps: Taps, path: str | Path) -> None:
+    """Write stop_id, event_time, route_id, vehicle_id, seats, rider_id, filled (those there are) to .parquet or .csv.
+
+    Every tap has a number, `tap_id`: two that are equal in all else (as hourly times make them) stay two when read.
+    Cards and vehicles are written as numbers; a card still links the taps of a person, so the file is as sensitive as
+    the one it came from. Zoned times are written with their zone. Marks are written as a column and as metadata.
+    """
+    write_table(taps.to_polars(), Path(path), taps.history)

@@ -18,7 +18,7 @@ from wayveil.trips.history import MERGED, PER_TRIP, UNMOVED, Stability
 from wayveil.trips.legs import Stretches
 from wayveil.trips.trips import Trips
 from wayveil.world.grid import Grid
-from wayveil.world.grid_corners import find_corners
+from wayveil.world.grid_moves import find_corners
 from wayveil.world.network import Network
 from wayveil.world.paths import shortest_paths
 from wayveil.world.world import World

@@ -83,9 +83,9 @@ class PointRules(BaseModel):
             raise ParameterError("points: gaps are filled once per window; give window_seconds or fill=False")
 
     @classmethod
-    def study(cls, holidays: tuple[date, ...] = ()) -> "PointRules":
+    def study(cls) -> "PointRules":
         """Return the rules of the DP-Loc study: working days only, and one hour per trip."""
-        return cls(weekends=False, holidays=holidays, hour="majority")
+        return cls(weekends=False, hour="majority")
 
     def without_times(self, file: Path | str) -> "PointRules":
         """The rules for points that have no times; one that was asked for and needs them is refused."""

@@ -30,7 +30,7 @@ class EdgeFlows:
 
     @property
     def first(self) -> Ints:
-        """Where the pairs of every source begin, and one past the last: for `place_of`."""
+        """Where the pairs of every source begin, and one past the last."""
         return np.searchsorted(self.source, np.arange(self.size + 1))
 
     def at(self, keys: Ints) -> Ints:
@@ -62,20 +62,6 @@ def _count_moves(location: Int32s, offsets: Ints, size: int) -> Ints:
         for visit in range(offsets[trip] + 1, offsets[trip + 1]):
             dense[np.int64(location[visit - 1]) * size + location[visit]] += 1
     return dense
-
-
-@njit(cache=True)
-def place_of(first: Ints, target: Int32s, here: int, there: int) -> int:
-    """The position of a pair among ascending pairs, -1 if it is not there."""
-    low, high = first[here], first[here + 1]
-    beyond = high
-    while low < high:
-        middle = (low + high) >> 1
-        if target[middle] < there:
-            low = middle + 1
-        else:
-            high = middle
-    return low if low < beyond and target[low] == there else -1
 
 
 class EdgeFigures(Figures):

@@ -149,15 +149,13 @@ SET_TOPS = (10, 20, 50, 100)
 FIRST_PLACES = 256
 
 
-def top_itemsets(
-    trips: Trips, count: int, *, min_size: int = MIN_LENGTH, max_size: int = MAX_LENGTH
-) -> Ranked:
+def top_itemsets(trips: Trips, count: int) -> Ranked:
     """The most frequent sets with their supports, most frequent first."""
     place, support, bits = _bit_rows(trips)
     best: Ranked = []
     size = min(FIRST_PLACES, len(place))
     while size:
-        best = _grow(place[:size], support[:size], bits[:size], count, min_size, max_size)
+        best = _grow(place[:size], support[:size], bits[:size], count)
         # A set with a rarer place has at most that place's support.
         settled = len(best) == count and (size == len(place) or support[size] < best[-1][1])
         if settled or size == len(place):
@@ -191,22 +189,18 @@ def _bit_rows(trips: Trips) -> tuple[Ints, Ints, NDArray[np.uint64]]:
     return place, support[place], bits
 
 
-def _grow(
-    place: Ints, support: Ints, bits: NDArray[np.uint64], count: int, min_size: int, max_size: int
-) -> Ranked:
+def _grow(place: Ints, support: Ints, bits: NDArray[np.uint64], count: int) -> Ranked:
     """Depth first, each set extended by places that come later; a set below the best `count` is not extended."""
-    best: Ranked = [((int(one),), int(much)) for one, much in zip(place, support, strict=True)]
-    best = ranked(best, count) if min_size == 1 else []
+    best: Ranked = []
 
     def extend(chosen: tuple[int, ...], shared: NDArray[np.uint64], after: int) -> None:
         nonlocal best
         found = np.bitwise_count(bits[after:] & shared).sum(axis=1, dtype=np.int64)
         least = best[-1][1] if len(best) == count else 1
         good = np.flatnonzero(found >= least)
-        if len(chosen) + 1 >= min_size:
-            sets = [(tuple(sorted((*chosen, int(place[after + at])))), int(found[at])) for at in good]
-            best = ranked([*best, *sets], count)
-        if len(chosen) + 1 < max_size:
+        sets = [(tuple(sorted((*chosen, int(place[after + at])))), int(found[at])) for at in good]
+        best = ranked([*best, *sets], count)
+        if len(chosen) + 1 < MAX_LENGTH:
             for at in good:
                 least = best[-1][1] if len(best) == count else 1
                 if found[at] >= least:

@@ -16,7 +16,7 @@ from heapq import heappop, heappush, heappushpop
 import numpy as np
 from numba import njit
 
-from wayveil.arrays import Int32s, Ints
+from wayveil.arrays import Int32s, Ints, find_sorted
 from wayveil.trips.trips import Trips
 
 Pattern = tuple[int, ...]
@@ -178,13 +178,5 @@ def _walk(location: Int32s, offsets: Ints, first: Ints, symbol: Ints, root: Ints
                 visit += 1
                 if visit == end:
                     break
-                low, high = first[node], first[node + 1]
-                beyond, wanted = high, location[visit]
-                while low < high:
-                    middle = (low + high) >> 1
-                    if symbol[middle] < wanted:
-                        low = middle + 1
-                    else:
-                        high = middle
-                node = low if low < beyond and symbol[low] == wanted else -1
+                node = find_sorted(symbol, first[node], first[node + 1], location[visit])
     return counts

@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 from numba import njit
 
-from wayveil.arrays import Floats, Int32s, Ints
+from wayveil.arrays import Floats, Int32s, Ints, find_sorted
 from wayveil.progress import track
 from wayveil.trips.trips import Trips
 from wayveil.utility.count_queries import (
@@ -17,7 +17,7 @@ from wayveil.utility.count_queries import (
     RangeCounts,
     TimedCountQueryError,
 )
-from wayveil.utility.edges import EdgeFigures, EdgeFlows, edge_flows, place_of
+from wayveil.utility.edges import EdgeFigures, EdgeFlows, edge_flows
 from wayveil.utility.figures import Figures, Measure
 from wayveil.utility.gps_figures import GpsFigures
 from wayveil.utility.ngram_figures import NgramFigures, SubsequenceError
@@ -72,7 +72,8 @@ def _count_fast(
     count = 0
     for trip in range(len(offsets) - 1):
         for visit in range(offsets[trip] + 1, offsets[trip + 1]):
-            pair = place_of(first, target, location[visit - 1], location[visit])
+            here = location[visit - 1]
+            pair = find_sorted(target, first[here], first[here + 1], location[visit])
             if time[visit] - time[visit - 1] < fastest[pair]:
                 count += 1
     return count
@@ -114,8 +115,8 @@ def _known_moves(location: Int32s, offsets: Ints, first: Ints, target: Int32s) -
     known = np.zeros(len(offsets) - 1, np.int64)
     for trip in range(len(known)):
         for visit in range(offsets[trip] + 1, offsets[trip + 1]):
-            if place_of(first, target, location[visit - 1], location[visit]) >= 0:
-                known[trip] += 1
+            here = location[visit - 1]
+            known[trip] += find_sorted(target, first[here], first[here + 1], location[visit]) >= 0
     return known
 
 

@@ -1,10 +1,11 @@
-"""Walks over a grid: moves as directions, turns, how far they go aside, and where a destination lies."""
+"""Walks over a grid: moves, turns, corners, how far they go aside, crossings, and where a destination lies."""
 
 from functools import cached_property
 
 import numpy as np
+from numba import njit
 
-from wayveil.arrays import Int32s, Ints
+from wayveil.arrays import Int32s, Ints, Mask
 from wayveil.world.grid import Grid
 from wayveil.world.repeats import classify_lengths
 from wayveil.world.zones import Zones
@@ -117,3 +118,86 @@ def find_extents(grid: Grid, location: Int32s, offsets: Ints) -> Ints:
     )
     ends = np.hypot(*(at[last] - at[first] for at in (row, column)))
     return np.searchsorted(FARTHER, whole - ends, side="right").astype(np.int64)
+
+
+def find_corners(grid: Grid, location: Int32s, offsets: Ints) -> Mask:
+    """Which visits are corners: between two visits to cells that touch at a corner only, in a cell beside both.
+
+    Whether a straight way from cell to cell clips the one or the other cell beside the corner is chance, and says
+    nothing of where somebody went. Each walk is gone through once, from its first visit on, by itself.
+    """
+    row, column = grid.row.astype(np.int64), grid.column.astype(np.int64)
+    return np.asarray(_find_corners(row, column, location, offsets))
+
+
+@njit(cache=True, nogil=True)
+def _find_corners(row, column, location, offsets):  # type: ignore[no-untyped-def]
+    corner = np.zeros(len(location), np.bool_)
+    for walk in range(len(offsets) - 1):
+        before = offsets[walk]
+        for k in range(offsets[walk] + 1, offsets[walk + 1] - 1):
+            here, last, after = location[k], location[before], location[k + 1]
+            north, east = row[after] - row[last], column[after] - column[last]
+            beside = abs(row[here] - row[last]) + abs(column[here] - column[last]) == 1
+            if (
+                abs(north) == 1
+                and abs(east) == 1
+                and beside
+                and abs(row[after] - row[here]) + abs(column[after] - column[here]) == 1
+            ):
+                corner[k] = True
+            else:
+                before = k
+    return corner
+
+
+# A crossing goes to one of eight neighbours; the one before it came from any of them, or there was none.
+WAYS = 8
+BEFORE = WAYS + 1
+
+
+class Tiles:
+    """Tiles of a grid: `across` rows and columns, fewer on a grid that has fewer of cells, each of many cells.
+
+    A walk makes many moves and few crossings from tile to tile, so that each of these shows with much more weight. Two
+    in a row tell who goes on, who turns, and who steps over a border and back.
+    """
+
+    def __init__(self, grid: Grid, across: int) -> None:
+        rows, columns = min(across, grid.layout.rows), min(across, grid.layout.columns)
+        self.row = grid.row.astype(np.int64) * rows // grid.layout.rows
+        self.column = grid.column.astype(np.int64) * columns // grid.layout.columns
+        self.columns = columns
+        self.cells = rows * columns * WAYS * BEFORE
+
+    def count(self, location: Int32s, offsets: Ints, moves: Ints) -> Ints:
+        """Return how often each walk crosses; `moves` are the positions of the first visits of moves."""
+        crosses = np.zeros(len(location) + 1, np.int64)
+        crosses[1:][self._crossings(location, moves)] = 1
+        return np.diff(np.cumsum(crosses)[offsets])
+
+    def find(self, location: Int32s, offsets: Ints, moves: Ints) -> Ints:
+        """The cell of each crossing: the tile that is left, the way, and the way of the crossing before.
+
+        -1 where a move goes beyond the tiles around.
+        """
+        at = self._crossings(location, moves)
+        one, other = location[at], location[at + 1]
+        north, east = self.row[other] - self.row[one], self.column[other] - self.column[one]
+        near = np.maximum(np.abs(north), np.abs(east)) == 1
+        way = _WAYS[np.clip(north, -1, 1) + 1, np.clip(east, -1, 1) + 1]
+        before = np.full(len(at), WAYS, np.int64)
+        before[1:] = way[:-1]
+        count = self.count(location, offsets, moves)
+        before[(np.cumsum(count) - count)[count > 0]] = WAYS
+        cell = ((self.row[one] * self.columns + self.column[one]) * WAYS + way) * BEFORE + before
+        return np.where(near, cell, -1)
+
+    def _crossings(self, location: Int32s, moves: Ints) -> Ints:
+        """The moves that lead into another tile."""
+        one, other = location[moves], location[moves + 1]
+        return moves[(self.row[one] != self.row[other]) | (self.column[one] != self.column[other])]
+
+
+# Eight ways by rows north and columns east, each + 1.
+_WAYS = np.array([[0, 1, 2], [3, 0, 4], [5, 6, 7]], np.int64)

@@ -15,7 +15,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from wayveil.arrays import AnyInts, Ints
+from wayveil.arrays import AnyInts, Ints, find_sorted
 from wayveil.errors import ParameterError
 from wayveil.world.successors import CompleteSuccessors, SparseSuccessors, Successors
 
@@ -100,21 +100,9 @@ class Tables:
 @njit(cache=True, nogil=True)
 def edge_of(x, y, size, indptr, indices):  # type: ignore[no-untyped-def]
     """Position of the move x -> y among the moves of a sparse graph (0 in a complete one), -1 if there is none."""
-    if x >= size or y >= size:
+    if x >= size or y >= size or indptr.size == 1:
         return 0
-    if indptr.size == 1:
-        return 0
-    low, high = indptr[x], indptr[x + 1]
-    stop = high
-    while low < high:
-        middle = (low + high) >> 1
-        if indices[middle] < y:
-            low = middle + 1
-        else:
-            high = middle
-    if low < stop and indices[low] == y:
-        return low
-    return -1
+    return find_sorted(indices, indptr[x], indptr[x + 1], y)
 
 
 @njit(cache=True, nogil=True)

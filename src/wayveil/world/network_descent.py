@@ -16,25 +16,17 @@ def network_descents(
     places: Taxonomy, times: Taxonomy, moves: Successors
 ) -> tuple[list[Successors], list[Successors], list[Successors]]:
     """Steps to the place of the first visit, to that of any later one, and to a time; each from coarse to fine."""
-    memories = places.leaves * times.leaves
+    memories, bins = places.leaves * times.leaves, times.leaves
     anywhere: list[Successors] = []
     onwards: list[Successors] = []
-    above = np.zeros(places.leaves, np.int32)
-    for level in range(places.height + 1):
-        last = level == places.height
-        child = np.arange(places.leaves) if last else places.groups[level]
+    for above, child, last in places.steps():
         after = "place" if last else "node"
-        anywhere.append(PairDescent(above, child, memories, times.leaves, after=after))
-        onwards.append(PlaceOnward(above, child, memories, times.leaves, moves, after=after))
-        above = np.asarray(child, np.int32)
-    later: list[Successors] = []
-    above = np.zeros(times.leaves, np.int32)
-    for level in range(times.height + 1):
-        last = level == times.height
-        child = np.arange(times.leaves) if last else times.groups[level]
-        after = "time" if last else "node"
-        later.append(PairDescent(above, child, memories, times.leaves, ordered=True, after=after))
-        above = np.asarray(child, np.int32)
+        anywhere.append(PairDescent(above, child, memories, bins, after=after))
+        onwards.append(PlaceOnward(above, child, memories, bins, moves, after=after))
+    later: list[Successors] = [
+        PairDescent(above, child, memories, bins, ordered=True, after="time" if last else "node")
+        for above, child, last in times.steps()
+    ]
     return anywhere, onwards, later
 
 

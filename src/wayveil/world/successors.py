@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 from numba import njit
 
-from wayveil.arrays import AnyInts, Int32s, Ints, Mask
+from wayveil.arrays import AnyInts, Int32s, Ints, Mask, find_sorted
 
 
 class Successors(ABC):
@@ -99,13 +99,8 @@ def ranks_in_rows(indptr: Ints, indices: Int32s, source: Int32s, target: Int32s)
     out = np.empty(len(source), np.int64)
     for i in range(len(source)):
         start = indptr[source[i]]
-        low, size = start, indptr[source[i] + 1] - start
-        # Halving without branches: which way it goes cannot be predicted.
-        while size > 1:
-            half = size >> 1
-            low += half * (indices[low + half] <= target[i])
-            size -= half
-        out[i] = low - start if size > 0 and indices[low] == target[i] else -1
+        at = find_sorted(indices, start, indptr[source[i] + 1], target[i])
+        out[i] = at - start if at >= 0 else -1
     return out
 
 

@@ -5,7 +5,7 @@ zero is no taxonomy at all: the leaves hang directly under the root. A level tha
 it would be paid for and tell nothing.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 
@@ -123,17 +123,19 @@ class Taxonomy:
         """The general nodes above each leaf, from coarse to fine."""
         return [group[leaf] for group in self.groups]
 
+    def steps(self) -> Iterator[tuple[Int32s, AnyInts, bool]]:
+        """Steps from coarse to fine: of each leaf the node above and the node below, and whether that is the leaf."""
+        nodes: list[AnyInts] = [np.zeros(self.leaves, np.int32), *self.groups, np.arange(self.leaves)]
+        for above, child in pairwise(nodes):
+            yield np.asarray(above, np.int32), child, child is nodes[-1]
+
     def descents(self, memories: int, *, ordered: bool, remembers_leaf: bool) -> list["Descent"]:
         """The moves down the taxonomy, level by level, the last one to the leaves (see `Descent`)."""
-        steps = []
-        above = np.zeros(self.leaves, np.int32)
-        for level in range(self.height + 1):
-            last = level == self.height
-            child = np.arange(self.leaves) if last else self.groups[level]
-            after = ("leaf" if remembers_leaf else "root") if last else "node"
-            steps.append(Descent(above, child, memories, ordered=ordered, after=after))
-            above = np.asarray(child, np.int32)
-        return steps
+        end = "leaf" if remembers_leaf else "root"
+        return [
+            Descent(above, child, memories, ordered=ordered, after=end if last else "node")
+            for above, child, last in self.steps()
+        ]
 
 
 class Descent(Successors):

@@ -13,8 +13,7 @@ from numba import njit
 
 from wayveil.arrays import AnyInts, Floats, Int32s, Ints
 from wayveil.world.grid import Grid
-from wayveil.world.grid_moves import EXTENTS, TURN_CELLS, find_extents, turn_cells
-from wayveil.world.grid_tiles import Tiles
+from wayveil.world.grid_moves import EXTENTS, TURN_CELLS, Tiles, find_extents, turn_cells
 from wayveil.world.repeats import (
     VISIT_KINDS,
     classify_lengths,

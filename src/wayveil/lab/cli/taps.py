@@ -76,8 +76,8 @@ def clean(options: CleanOptions, spoken: Spoken) -> None:
     wayveil lab clean vendor.csv --world city.zip --out taps.parquet
     """
     from wayveil.taps.read import read_taps
+    from wayveil.taps.taps import write_taps
     from wayveil.taps.vehicles import VehicleTable
-    from wayveil.taps.write import write_taps
     from wayveil.world.opening import open_world
 
     if options.days is not None and options.first_day is None:

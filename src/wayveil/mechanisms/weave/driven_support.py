@@ -27,7 +27,7 @@ from wayveil.mechanisms.weave.settings import DriveSettings, Generation
 from wayveil.mechanisms.weave.support_fit import FittedSupport, Support
 from wayveil.mechanisms.weave.weight_fit import select_walks
 from wayveil.world.grid import Grid
-from wayveil.world.grid_corners import find_corners
+from wayveil.world.grid_moves import find_corners
 from wayveil.world.walk_blocks import LONGEST, Walks
 
 

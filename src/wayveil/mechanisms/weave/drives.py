@@ -11,7 +11,7 @@ from wayveil.mechanisms.weave.estimates import CellEstimates
 from wayveil.mechanisms.weave.settings import StreetSettings
 from wayveil.synthesis.projection import onto_total
 from wayveil.world.grid import Grid
-from wayveil.world.grid_corners import find_corners
+from wayveil.world.grid_moves import find_corners
 from wayveil.world.walk_blocks import LONGEST, Walks
 
 

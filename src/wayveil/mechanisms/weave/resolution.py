@@ -12,7 +12,7 @@ from wayveil.mechanisms.weave.measurements import Measurements
 from wayveil.mechanisms.weave.noisy_blocks import NoisyBlock
 from wayveil.synthesis.model import Model
 from wayveil.world.grid import Grid
-from wayveil.world.grid_tiles import Tiles
+from wayveil.world.grid_moves import Tiles
 from wayveil.world.repeats import CLASS_BITS, MOST_MEMORY, VISIT_KINDS, count_contexts
 from wayveil.world.walk_blocks import Resolution, length_edges
 from wayveil.world.world import World
