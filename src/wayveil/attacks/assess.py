@@ -173,7 +173,7 @@ class _Attack:
                         f"{known}, {'the worst' if worst else 'random'}",
                         Rate.of(mine.hits(m)),
                         None if others is None else Rate.of(others.hits(m)),
-                        Rate.of(mine.blind_hits(m)),
+                        Rate.of(mine.hits(m, blind=True)),
                         m,
                     )
                     for m in range(1, MOST_KNOWN + 1)

@@ -39,13 +39,9 @@ class SinglingOut(NamedTuple):
     found: NDArray[np.int8]
     blind: NDArray[np.int8]
 
-    def hits(self, known: int) -> Mask:
+    def hits(self, known: int, *, blind: bool = False) -> Mask:
         """Success of the targets who have more points than are known."""
-        column = self.found[:, known - 1]
-        return column[column != NOTHING_LEFT] == FOUND
-
-    def blind_hits(self, known: int) -> Mask:
-        column = self.blind[:, known - 1]
+        column = (self.blind if blind else self.found)[:, known - 1]
         return column[column != NOTHING_LEFT] == FOUND
 
 

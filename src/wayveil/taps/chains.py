@@ -17,11 +17,10 @@ from wayveil.trips.trips import Trips
 from wayveil.world.geo import project
 from wayveil.world.network import Network
 from wayveil.world.timebins import DAY, WEEK
-from wayveil.world.trees import travel_seconds
+from wayveil.world.trees import seconds_between
 
 Period = Literal["day", "week"]
 _MONDAY_BEFORE_EPOCH = 3 * DAY
-_SOURCES_AT_ONCE = 256
 
 
 def sequences(taps: Taps, rider: NDArray[np.int64], period: Period) -> Trips:
@@ -51,7 +50,8 @@ def chain_cards(taps: Taps, period: Period = "day") -> Trips:
     following[offsets[1:] - 1] = offsets[:-1]
     route = np.full(len(order), -1, np.int32) if taps.route is None else taps.route[order]
     alighting = _nearest_on_route(taps.world, route, boarding[following])
-    arrival = time + _ride_seconds(taps.world, boarding, alighting)
+    ride = seconds_between(taps.world, boarding, alighting)
+    arrival = time + np.where(np.isfinite(ride), ride, 0).astype(np.int64)
     last = np.zeros(len(order), bool)
     last[offsets[1:] - 1] = True
     arrival = np.where(last, arrival, np.minimum(arrival, time[np.where(last, 0, following)]))
@@ -94,17 +94,3 @@ def _nearest_on_route(
         if len(stops):
             nearest[mine] = stops[scipy.spatial.cKDTree(points[stops]).query(points[target[mine]])[1]]
     return nearest
-
-
-def _ride_seconds(
-    network: Network, source: NDArray[np.int32], target: NDArray[np.int32]
-) -> NDArray[np.int64]:
-    """Least seconds between pairs of stops; 0 where the network has no way."""
-    seconds = np.zeros(len(source), np.int64)
-    stops, which = np.unique(source, return_inverse=True)
-    for start in range(0, len(stops), _SOURCES_AT_ONCE):
-        rows = travel_seconds(network, stops[start : start + _SOURCES_AT_ONCE])
-        here = np.flatnonzero((which >= start) & (which < start + _SOURCES_AT_ONCE))
-        ride = rows[which[here] - start, target[here]]
-        seconds[here] = np.where(np.isfinite(ride), ride, 0).astype(np.int64)
-    return seconds

@@ -12,22 +12,11 @@ from wayveil.disclosures import LAYOUT
 from wayveil.errors import InputError, ParameterError
 from wayveil.sources.column_names import in_our_words
 
-# What a row may carry; each is the name of a column in the file, or None.
-COLUMNS = (
-    *(
-        "event_time",
-        "service_date",
-        "stop_id",
-        "lat",
-        "lon",
-        "device_id",
-        "route_id",
-        "vehicle_id",
-        "bus_number",
-    ),
-    *("seats", "rider_id", "tap_id", "action", "filled", "opt_out"),
-)
 EARLIER_RIDERS = "card_id"  # as files of our own called riders
+
+
+# How values are written; every other field of a map is a column that a row may carry.
+WRITTEN = ("missing", "boardings", "date_format", "clock", "form", "zone")
 
 
 class ColumnMap(BaseModel):
@@ -111,17 +100,20 @@ class ColumnMap(BaseModel):
         return self.model_copy(update=changed)
 
 
+COLUMNS = tuple(name for name in ColumnMap.model_fields if name not in WRITTEN)
+_OWN = ("event_time", "stop_id", "route_id", "vehicle_id", "seats", "rider_id", "tap_id", "filled")
+_TIDES = ColumnMap(
+    event_time="event_timestamp",
+    stop_id="stop_id",
+    device_id="device_id",
+    vehicle_id="vehicle_id",
+    rider_id="token_id",
+    tap_id="transaction_id",
+    action="fare_action",
+    boardings=("Enter", "Transfer entrance"),
+)
 PRESETS: dict[str, ColumnMap] = {
-    "wayveil": ColumnMap(
-        event_time="event_time",
-        stop_id="stop_id",
-        route_id="route_id",
-        vehicle_id="vehicle_id",
-        seats="seats",
-        rider_id="rider_id",
-        tap_id="tap_id",
-        filled="filled",
-    ),
+    "wayveil": ColumnMap(**{name: name for name in _OWN}),
     "bc-transit": ColumnMap(
         event_time="ts",
         stop_id="stopId",
@@ -131,26 +123,8 @@ PRESETS: dict[str, ColumnMap] = {
         seats="seats",
         missing=("", "Default", "NA", "NaN", "null"),
     ),
-    "tides": ColumnMap(
-        event_time="event_timestamp",
-        stop_id="stop_id",
-        device_id="device_id",
-        vehicle_id="vehicle_id",
-        rider_id="token_id",
-        tap_id="transaction_id",
-        action="fare_action",
-        boardings=("Enter", "Transfer entrance"),
-    ),
-    "tides-draft": ColumnMap(
-        event_time="timestamp",
-        service_date="date",
-        stop_id="stop_id",
-        device_id="device_id",
-        vehicle_id="vehicle_id",
-        tap_id="transaction_id",
-        action="fare_action",
-        boardings=("Enter", "Transfer entrance"),
-    ),
+    "tides": _TIDES,
+    "tides-draft": _TIDES.changed(event_time="timestamp", service_date="date", rider_id=None),
     "sube": ColumnMap(
         event_time="hora",
         service_date="fecha",

@@ -100,15 +100,24 @@ def _start(key):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def siphash_pair(key, first, second):  # type: ignore[no-untyped-def]
-    """SipHash-2-4 of the sixteen bytes of two words, least significant first."""
-    v0, v1, v2, v3 = _start(key)
-    for word in (first, second, np.uint64(16 << 56)):
-        v3 ^= word
-        v0, v1, v2, v3 = _rounds(v0, v1, v2, v3, 2)
-        v0 ^= word
+def _take_in(state, word):  # type: ignore[no-untyped-def]
+    v0, v1, v2, v3 = state
+    v0, v1, v2, v3 = _rounds(v0, v1, v2, v3 ^ word, 2)
+    return v0 ^ word, v1, v2, v3
+
+
+@njit(cache=True, nogil=True)
+def _finish(state):  # type: ignore[no-untyped-def]
+    v0, v1, v2, v3 = state
     v0, v1, v2, v3 = _rounds(v0, v1, v2 ^ np.uint64(0xFF), v3, 4)
     return v0 ^ v1 ^ v2 ^ v3
+
+
+@njit(cache=True, nogil=True)
+def siphash_pair(key, first, second):  # type: ignore[no-untyped-def]
+    """SipHash-2-4 of the sixteen bytes of two words, least significant first."""
+    state = _take_in(_take_in(_start(key), first), second)
+    return _finish(_take_in(state, np.uint64(16 << 56)))
 
 
 @njit(cache=True, nogil=True)
@@ -116,13 +125,7 @@ def hash_words(key, words):  # type: ignore[no-untyped-def]
     """SipHash-2-4 of the eight bytes of each word."""
     out = np.empty(words.size, np.uint64)
     for i in range(words.size):
-        v0, v1, v2, v3 = _start(key)
-        for word in (words[i], np.uint64(8 << 56)):
-            v3 ^= word
-            v0, v1, v2, v3 = _rounds(v0, v1, v2, v3, 2)
-            v0 ^= word
-        v0, v1, v2, v3 = _rounds(v0, v1, v2 ^ np.uint64(0xFF), v3, 4)
-        out[i] = v0 ^ v1 ^ v2 ^ v3
+        out[i] = _finish(_take_in(_take_in(_start(key), words[i]), np.uint64(8 << 56)))
     return out
 
 
@@ -153,7 +156,7 @@ def _hash_bytes(key, data, ends):  # type: ignore[no-untyped-def]
     """SipHash-2-4 of each stretch of bytes."""
     out = np.empty(ends.size - 1, np.uint64)
     for i in range(out.size):
-        v0, v1, v2, v3 = _start(key)
+        state = _start(key)
         length = ends[i + 1] - ends[i]
         for block in range(length // 8 + 1):
             first = ends[i] + 8 * block
@@ -162,9 +165,6 @@ def _hash_bytes(key, data, ends):  # type: ignore[no-untyped-def]
                 word = np.uint64(length & 0xFF) << np.uint64(56)
             for j in range(min(8, ends[i + 1] - first)):
                 word |= np.uint64(data[first + j]) << np.uint64(8 * j)
-            v3 ^= word
-            v0, v1, v2, v3 = _rounds(v0, v1, v2, v3, 2)
-            v0 ^= word
-        v0, v1, v2, v3 = _rounds(v0, v1, v2 ^ np.uint64(0xFF), v3, 4)
-        out[i] = v0 ^ v1 ^ v2 ^ v3
+            state = _take_in(state, word)
+        out[i] = _finish(state)
     return out

@@ -11,27 +11,8 @@ import polars as pl
 from wayveil.sources.categories import distinct_values
 
 # Unicode's white space, the separators that Python counts among it, and marks without a width.
-BLANKS = "".join(
-    map(
-        chr,
-        [
-            *range(0x09, 0x0E),
-            *range(0x1C, 0x21),
-            0x85,
-            0xA0,
-            0x1680,
-            0x180E,
-            *range(0x2000, 0x200E),
-            0x2028,
-            0x2029,
-            0x202F,
-            0x205F,
-            0x2060,
-            0x3000,
-            0xFEFF,
-        ],
-    )
-)
+BLANKS = "\t\n\v\f\r\x1c\x1d\x1e\x1f \x85\xa0\u1680\u180e\u2028\u2029\u202f\u205f\u2060\u3000\ufeff"
+BLANKS += "".join(map(chr, range(0x2000, 0x200E)))
 # What tools write where there is no id. Taken for the name of a rider, such a word would stand for many people.
 NO_ID = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "<NA>")
 

@@ -136,12 +136,12 @@ class Trips(ShownRows):
             location[visits] = self.location[source]
             if time is not None and self.time is not None:
                 time[visits] = self.time[source]
-        rider = None if self.rider is None else self.rider[index]
-        name = None if self.name is None else self.name[index]
-        weight = None if self.weight is None else self.weight[index]
-        return replace(
-            self, location=location, offsets=offsets, time=time, rider=rider, name=name, weight=weight
-        )
+        return replace(self, location=location, offsets=offsets, time=time, **self._of_trips(index))
+
+    def _of_trips(self, index: Any) -> dict[str, Any]:
+        """The columns that have a value per trip, at these trips."""
+        columns = {"rider": self.rider, "name": self.name, "weight": self.weight}
+        return {name: None if values is None else values[index] for name, values in columns.items()}
 
     def part(self, first: int, last: int) -> "Trips":
         """The trips first .. last - 1, as a view: a piece that is counted by itself."""
@@ -150,9 +150,7 @@ class Trips(ShownRows):
             "location": self.location[visits],
             "offsets": self.offsets[first : last + 1] - self.offsets[first],
             "time": None if self.time is None else self.time[visits],
-            "rider": None if self.rider is None else self.rider[first:last],
-            "name": None if self.name is None else self.name[first:last],
-            "weight": None if self.weight is None else self.weight[first:last],
+            **self._of_trips(slice(first, last)),
             # Names are made for the whole, and only where something is chosen by them.
             "_whole": (self, first),
         }

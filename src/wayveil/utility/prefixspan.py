@@ -41,7 +41,7 @@ def top_gapped_patterns(
     if trips.visits == 0 or count < 1:
         return []
     at_least = max(at_least, 1)
-    support = trips_per_stop(trips.location, trips.offsets, trips.world.size)
+    support = _extensions(trips.location, trips.offsets[:-1] - 1, trips.offsets[1:], trips.world.size)
     kept = trips.keep_visits((support >= at_least)[trips.location])
     filled = kept.lengths > 0
     begin = _Projection(kept.offsets[:-1][filled] - 1, kept.offsets[1:][filled])
@@ -71,20 +71,6 @@ def top_gapped_patterns(
             visit, end = _project(kept.location, before.visit, before.end, pattern[-1], -negative)
             extend(pattern, _Projection(visit, end))
     return found
-
-
-@njit(cache=True)
-def trips_per_stop(location: Int32s, offsets: Ints, size: int) -> Ints:
-    """Return how many trips visit each stop at least once."""
-    counts = np.zeros(size, np.int64)
-    seen = np.full(size, -1, np.int64)
-    for trip in range(len(offsets) - 1):
-        for visit in range(offsets[trip], offsets[trip + 1]):
-            stop = location[visit]
-            if seen[stop] != trip:
-                seen[stop] = trip
-                counts[stop] += 1
-    return counts
 
 
 @njit(cache=True)

@@ -28,9 +28,7 @@ from wayveil.utility.stop_figures import LengthDivergence, LengthsByHour, StopFi
 from wayveil.world.grid import Grid
 from wayveil.world.network import Network
 from wayveil.world.timebins import TimeBins
-from wayveil.world.trees import travel_seconds
-
-_ROWS_AT_ONCE = 256
+from wayveil.world.trees import seconds_between
 
 
 def legal_share(flows: EdgeFlows, trips: Trips) -> float:
@@ -46,22 +44,9 @@ def too_fast_share(flows: EdgeFlows, trips: Trips, network: Network) -> float:
     """
     if trips.time is None or len(flows.count) == 0:
         return float("nan")
-    fastest = fastest_seconds(flows, network)
+    fastest = seconds_between(network, flows.source, flows.target)
     fast = _count_fast(trips.location, trips.offsets, trips.time, flows.first, flows.target, fastest)
     return float(fast / flows.count.sum())
-
-
-def fastest_seconds(flows: EdgeFlows, network: Network) -> Floats:
-    """Least travel time of every pair of stops that has a flow; infinite where there is no way."""
-    seconds = np.empty(len(flows.count))
-    sources, first = np.unique(flows.source, return_index=True)
-    bounds = np.append(first, len(seconds))
-    for low in range(0, len(sources), _ROWS_AT_ONCE):
-        some = sources[low : low + _ROWS_AT_ONCE]
-        here = slice(bounds[low], bounds[low + len(some)])
-        rows = travel_seconds(network, some)
-        seconds[here] = rows[np.searchsorted(some, flows.source[here]), flows.target[here]]
-    return seconds
 
 
 @njit(cache=True)

@@ -13,7 +13,7 @@ from wayveil.arrays import AnyInts, Floats, Int32s, Ints, Mask
 from wayveil.errors import ParameterError
 from wayveil.progress import track
 from wayveil.world.network import Network
-from wayveil.world.trees import Cost, Graph, grow_trees, reversed_graph
+from wayveil.world.trees import Cost, Graph, grow_trees, require_locations, reversed_graph
 
 
 def is_reachable(network: Network, source: AnyInts, target: AnyInts) -> Mask:
@@ -129,10 +129,7 @@ def _pairs(network: Network, origins: ArrayLike, destinations: ArrayLike) -> tup
     origin, destination = np.asarray(origins, np.int32), np.asarray(destinations, np.int32)
     if origin.ndim != 1 or origin.shape != destination.shape:
         raise ParameterError("paths need as many origins as destinations")
-    for ends in (origin, destination):
-        if len(ends) and not (ends.min() >= 0 and ends.max() < network.size):
-            raise ParameterError(f"locations are numbers from 0 to {network.size - 1}")
-    return origin, destination
+    return require_locations(network, origin), require_locations(network, destination)
 
 
 def _walk_batch(graph: Graph, roots: Int32s, origin: Int32s, bounds: Ints) -> tuple[Int32s, Ints]:

@@ -13,7 +13,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike
 
-from wayveil.arrays import Floats, Int32s, Ints
+from wayveil.arrays import AnyInts, Floats, Int32s, Ints
 from wayveil.errors import ParameterError
 from wayveil.world.network import Network
 
@@ -61,6 +61,7 @@ Cost = Counted | WeightedCost
 # nanometre never changes which way is shorter.
 _LEAST_COST = 1e-9
 _UNSEEN, _SETTLED = -1, -2
+_ROWS_AT_ONCE = 256
 
 
 @dataclass(frozen=True)
@@ -114,16 +115,28 @@ def reversed_graph(network: Network, cost: Cost) -> Graph:
 
 def reverse_tree(network: Network, destinations: ArrayLike, cost: Cost = "metres") -> Trees:
     """The shortest ways from everywhere to each destination, in metres, seconds or number of edges."""
-    return _trees(reversed_graph(network, cost), _locations(network, destinations))
+    return _trees(reversed_graph(network, cost), require_locations(network, destinations))
 
 
 def travel_seconds(network: Network, sources: ArrayLike) -> Floats:
     """Rows of the minimum-travel-time matrix: seconds from each source to every location, infinite if unreachable."""
     graph = Graph(network.indptr, network.indices, edge_cost(network, "seconds"))
-    return _trees(graph, _locations(network, sources)).distance
+    return _trees(graph, require_locations(network, sources)).distance
 
 
-def _locations(network: Network, values: ArrayLike) -> Int32s:
+def seconds_between(network: Network, source: AnyInts, target: AnyInts) -> Floats:
+    """Seconds of the fastest way from each source to the target beside it, infinite where there is none."""
+    seconds = np.empty(len(source))
+    stops, which = np.unique(source, return_inverse=True)
+    for start in range(0, len(stops), _ROWS_AT_ONCE):
+        rows = travel_seconds(network, stops[start : start + _ROWS_AT_ONCE])
+        here = np.flatnonzero((which >= start) & (which < start + _ROWS_AT_ONCE))
+        seconds[here] = rows[which[here] - start, target[here]]
+    return seconds
+
+
+def require_locations(network: Network, values: ArrayLike) -> Int32s:
+    """Return places by their numbers; others are refused."""
     locations = np.atleast_1d(np.asarray(values))
     if len(locations) and not (locations.min() >= 0 and locations.max() < network.size):
         raise ParameterError(f"locations are numbers from 0 to {network.size - 1}")
