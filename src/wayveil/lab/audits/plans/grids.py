@@ -7,8 +7,8 @@ from fractions import Fraction
 import numpy as np
 
 from wayveil.arrays import Floats, Ints
-from wayveil.counting.local import LocalCounter
 from wayveil.counting.counter import Counter
+from wayveil.counting.local import LocalCounter
 from wayveil.lab.audits.mutants import (
     CHORUS,
     EVERYWHERE,

@@ -5,9 +5,9 @@ from fractions import Fraction
 
 import numpy as np
 
+from wayveil.counting.counter import Counter
 from wayveil.counting.local import LocalCounter
 from wayveil.counting.ngram_counts import count_normalised_ngrams
-from wayveil.counting.counter import Counter
 from wayveil.counting.protocol import Alphabet
 from wayveil.counting.tally import counted
 from wayveil.lab.audits.mutants import (

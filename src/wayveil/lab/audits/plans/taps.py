@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from wayveil.counting.local import LocalCounter
 from wayveil.counting.counter import Counter
+from wayveil.counting.local import LocalCounter
 from wayveil.lab.audits.followers import trusting_raw_counts, with_made_up_prior
 from wayveil.lab.audits.mutants import (
     COMMON,
