@@ -30,7 +30,7 @@ ONE = np.ones(1, np.int64)
 
 @dataclass(frozen=True, eq=False)
 class Count:
-    """What is counted. Can be sent to another machine; holds public things only, and keys that choose.
+    """Question of a count. Can be sent to another machine; holds public things only, and keys that choose.
 
     universe  number of public cells
     of        what a piece adds: cells in any order, repeats allowed, and a whole number for each, or one for all
