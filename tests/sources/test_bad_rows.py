@@ -187,6 +187,9 @@ def test_one_record_more_brings_no_column_for_all_others(tmp_path):
     read = rows_of(file, **said, columns={"origin": "origin", "destination": "destination"})
     assert len(read) == 6
     assert read.rider is None
+    file.write_text('{"lat": 1, "lon": 2, "car": "x", "seq": 7}\n{"lat": 1, "lon": 2, "car": "y"}\n')
+    table = open_table([file], Reading(columns={"rider_id": "car"}))
+    assert sorted(table.columns) == ["lat", "lon", "rider_id"]
 
 
 def test_a_file_more_is_a_trip_more_and_joins_none_of_its_name_elsewhere(tmp_path):

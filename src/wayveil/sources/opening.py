@@ -26,6 +26,8 @@ Place = Path | str
 LOOKED_AT = 50_000
 # The table of rows in a package of TIDES.
 TIDES = "fare_transactions"
+# What the places of a track are read as, whatever a record calls its other values.
+OF_TRACKS = ("event_time", "lat", "lon")
 # The column of marks (trips/history.py), which one record may carry: what it warns of holds for all.
 MARKS = "wayveil_marks"
 # What a map says where a column is the name of the file: whose rows they are, or of which trip.
@@ -68,9 +70,10 @@ class SourceTable:
                 tells=LAYOUT,
             )
         if given and self.parts[0].uneven is not None:
-            header = [MARKS] * (MARKS in header)
-        elif self.uneven:
-            name = min(self.uneven)
+            header = [name for name in header if name in (*OF_TRACKS, MARKS)]
+        uneven = self.uneven & set(header) - {*given.values(), MARKS}
+        if uneven:
+            name = min(uneven)
             raise InputError(
                 f"has records with {name!r} and records without, and no header says what is meant: name all columns "
                 f"that count (--map ours={name}; `wayveil check --save` writes them)",
