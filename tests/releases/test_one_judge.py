@@ -216,7 +216,9 @@ def test_counts_tell_what_noise_smoothed_away():
             return AllCounted(truth + rng.laplace(0, 10, 40).round(), 200.0, 120_000.0)
 
     even = Tally(np.arange(40), np.full(40, truth.mean()))
-    verdict = _judge_stops(replace(one, model=Smoothed()), "boardings", even, even)
+    release = replace(one, model=Smoothed())
+    verdict = _judge_stops(release, "boardings", even, even, again=0.1)
+    assert verdict.error > 0.12, "replicas that are as smooth as the release see nothing"
     smooth = np.abs(even.values - truth).sum() / truth.sum()
     assert smooth > 1
     assert verdict.error < 0.5 * smooth, "counts that stand out are shown in the place of what was smoothed"

@@ -168,10 +168,11 @@ class _Judging:
         told = []
         for kind in AT_STOPS:
             true = tally(kind, self.release.trips)
-            verdict = _judge_stops(self.release, kind, true, Tally(true.cells, np.zeros(len(true.cells))))
-            if verdict is not None:
-                shown = [tally(kind, replica.trips) for replica in self.replicas]
-                told.append(verdict.error / max(self._evidence(kind, true, shown).error, 1e-9))
+            shown = [tally(kind, replica.trips) for replica in self.replicas]
+            again = max(self._evidence(kind, true, shown).error, 1e-9)
+            verdict = _judge_stops(self.release, kind, true, true, again)
+            # The verdict is the mean of both.
+            told += [] if verdict is None else [(verdict.error / again) ** 2]
         return float(np.clip(max(told, default=1.0) / USUAL, 1.0, MOST_SMOOTHED))
 
     @cached_property
@@ -210,10 +211,11 @@ class _Judging:
         else:
             trips /= share_kept(trips, [len(replica.trips) for replica in self.replicas])
             told = public_tally(kind, self.public, trips) if KINDS[kind].public else None
-            counted = _judge_stops(self.release, kind, true, told)
+            seen = self._evidence(kind, true, shown)
+            counted = _judge_stops(self.release, kind, true, told, seen.error)
             if counted is not None:
                 return counted
-            verdict = judge_kind(kind, self._evidence(kind, true, shown), told, worst)
+            verdict = judge_kind(kind, seen, told, worst)
         return with_sizes(verdict, true, shown[0], told, worst or 1.0)
 
     def _evidence(self, kind: str, true: Tally, shown: Sequence[Tally]) -> KindEvidence:
@@ -268,11 +270,13 @@ def _ask_model(release: ReleasedTrips, replicas: Sequence[Replica]) -> tuple[Exp
     return tuple(release.model.expected_errors(release.trips, replicas[0]))
 
 
-def _judge_stops(release: ReleasedTrips, kind: str, shown: Tally, told: Tally | None) -> Verdict | None:
-    """The verdict on stops whose noisy counts tell it; None where they do not.
+def _judge_stops(
+    release: ReleasedTrips, kind: str, shown: Tally, told: Tally | None, again: float
+) -> Verdict | None:
+    """The verdict on stops whose noisy counts tell it, where replicas are off by such a share; None: they do not.
 
-    A release that noise made smooth has replicas that are as smooth; the counts know what was smoothed away, and how
-    far public knowledge is off as well.
+    A release that noise made smooth has replicas that are as smooth: they show too little. The counts know what was
+    smoothed away, and nothing of what other tables told: they show too much. So the mean of both is told.
     """
     known = release.model.counted(kind) if isinstance(release.model, CountsCells) else None
     if kind not in AT_STOPS or not isinstance(known, AllCounted) or not isinstance(release, JudgedRelease):
@@ -283,6 +287,7 @@ def _judge_stops(release: ReleasedTrips, kind: str, shown: Tally, told: Tally | 
     values = release.sharpen(kind, cells, shown.at(cells))
     off, public = off_by(values, believed), off_by(told.at(cells), believed)
     size = max(float(values.sum()), 1.0)
+    off *= sqrt(again * size / max(float(off.sum()), 1e-9))
     # Both are seen beside the truth, and not beside each other.
     seen = give_verdict(
         kind,

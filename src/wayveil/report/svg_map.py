@@ -229,7 +229,7 @@ def graticule(network: Network, canvas: Canvas) -> str:
         low, high = float(degrees.min()), float(degrees.max())
         rough = max(high - low, 1e-6) / 4
         power = 10.0 ** np.floor(np.log10(rough))
-        step = power * max(each for each in (1, 2, 5) if each * power <= rough)
+        step = power * min(each for each in (1, 2, 5, 10) if each * power >= rough)
         first, last = float(place[np.argmin(degrees)]), float(place[np.argmax(degrees)])
         digits = max(int(np.ceil(-np.log10(step))), 0)
         for tick in np.arange(np.ceil(low / step), np.floor(high / step) + 1) * step:
@@ -239,7 +239,7 @@ def graticule(network: Network, canvas: Canvas) -> str:
             else:
                 line, text = (
                     f"M{at} 0v{canvas.height:g}",
-                    f'<text x="{at}" y="14" dx="4">{tick:.{digits}f}</text>',
+                    f'<text x="{at}" dx="4" dy="1.1em">{tick:.{digits}f}</text>',
                 )
             parts.append(f'<path class="grid" d="{line}"/>{text}')
     return f'<g class="scalebar">{"".join(parts)}</g>'
