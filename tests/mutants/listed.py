@@ -370,7 +370,7 @@ READERS = [
         ("trips=5 if parts else 3", "trips=5 if parts else 1"),
         ("moments, rider, history, points.unit_ids)", "moments, rider, rider_ids=points.unit_ids)"),
         ("return replace(trips, source=source), tracks", "return trips, tracks"),
-        ("metres[offsets[:-1][offsets[:-1] < len(metres)]] = 0.0", "pass"),
+        ("] = 0.0\n    bad = rules.fast(", "] += 0.0\n    bad = rules.fast("),
     ),
     *_of(
         "trips/source_points.py",
@@ -380,7 +380,7 @@ READERS = [
     *_of(
         "trips/point_rules.py",
         "privacy/test_prices.py trips/test_points.py",
-        ("self.fastest_kmh / 3.6", "self.fastest_kmh"),
+        ("metres / seconds > self.fastest_kmh / 3.6", "metres / seconds > self.fastest_kmh"),
         ("if votes[place[k]] > most:", "if votes[place[k]] >= most:"),
         ("if gap >= limit:", "if gap > limit:"),
     ),
