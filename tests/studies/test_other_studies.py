@@ -189,6 +189,10 @@ def test_a_run_with_older_code_is_marked_and_stands_beside_that_of_today():
     assert "| [toy](#toy) | full, older code, quick | 0 | 1 | 0 | 0 |" in text
     assert "| T 1: what | quick | not reached | 0 of 1 | reached | Small. |" in text
     assert text.count("**Made with older code.**") == 1
+    unknown = studies_page(
+        [toy_run("quick", OLD, ("T 1", "not reached", 0, 1, 0, "Small.")), {**old, "code": {}}]
+    )
+    assert "| T 1: what | quick, older code | not reached | 0 of 1 | reached | Small. |" in unknown
     alone = studies_page([old])
     assert "| T 1: what | full, older code | reached | 1 of 1 | Large. |" in alone
 

@@ -172,9 +172,12 @@ def _run(record: dict[str, Any]) -> str:
 
 
 def best_figures(runs: list[dict[str, Any]]) -> list[tuple[str, dict[str, Any]]]:
-    """(run, figure): of the largest run with the code of today that has measured it, else of the largest older one."""
+    """(run, figure): of the largest run with the code of today that has measured it, else of the largest older one.
+
+    A run from before records kept their code comes last: nobody knows how old it is.
+    """
     found: dict[str, tuple[str, dict[str, Any]]] = {}
-    for record in sorted(runs, key=is_older):
+    for record in sorted(runs, key=lambda one: (is_older(one), not one.get("code"))):
         for figure in record["figures"]:
             known = found.get(figure["label"])
             if known is None or (not known[1]["judged"] and figure["judged"]):
