@@ -70,7 +70,7 @@ def test_a_tenth_of_the_raw_trips_is_found():
 
 def test_raw_trips_planted_in_a_private_release_are_found():
     members, _, _ = thirds()
-    private = wv.release(members, wv.Markov(), epsilon=1, bits=SeededBits(1), seed=1).trips
+    private = wv.release(members, wv.Markov(), epsilon=1, max_trips=2, bits=SeededBits(1), seed=1).trips
     planted = members.without_times().take(np.arange(0, len(members), 20))
     both = Trips(
         np.concatenate([private.location, planted.location]),
@@ -100,10 +100,14 @@ def test_fresh_riders_stay_within_a_twentieth_of_a_coin():
 def test_a_private_release_keeps_its_promise_at_every_threshold_and_one_without_noise_does_not():
     members, others, _ = thirds()
     epsilon = 1
-    private = wv.release(members, wv.NoisyPrefixTree(height=6), epsilon=epsilon, bits=SeededBits(3), seed=1)
+    private = wv.release(
+        members, wv.NoisyPrefixTree(height=6), epsilon=epsilon, max_trips=2, bits=SeededBits(3), seed=1
+    )
     assert wv.risk(private, members, others, settings=SETTINGS).membership.epsilon <= epsilon
     # The largest budget leaves hardly any noise: the same mechanism then writes its input out again.
-    bare = wv.release(members, wv.NoisyPrefixTree(height=20), epsilon=1000, bits=SeededBits(3), seed=1)
+    bare = wv.release(
+        members, wv.NoisyPrefixTree(height=20), epsilon=1000, max_trips=2, bits=SeededBits(3), seed=1
+    )
     assert wv.risk(bare, members, others, settings=SETTINGS).membership.epsilon > epsilon
 
 
