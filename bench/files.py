@@ -47,26 +47,34 @@ def fastest(work: Callable[[], object], times: int = 3) -> float:
 
 
 def run() -> list[dict[str, object]]:
-    """Ratios for csv (as ours, and with German dates), a workbook, and the memory that databases take."""
+    """Ratios for csv (times written in several ways), a workbook, and the memory that databases take."""
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         return [*_text(folder), _workbook(folder), *_databases(folder)]
 
 
 def _text(folder: Path) -> list[dict[str, object]]:
-    path = folder / "taps.csv"
-    taps(ROWS).write_csv(path)
-    kinds = dict.fromkeys(COLUMNS.values(), pl.Categorical)
-    scans = {
-        "polars' scan": fastest(lambda: pl.scan_csv(path).collect()),
-        "polars' scan into categories": fastest(lambda: pl.scan_csv(path, schema_overrides=kinds).collect()),
-    }
+    table, path = taps(ROWS), folder / "taps.csv"
+    moment = pl.col("Zeitpunkt").str.to_datetime("%d.%m.%Y %H:%M:%S").dt
+    german, zone = Reading(columns=COLUMNS, times="day.month.year"), "Europe/Berlin"
     forms = {
-        "names mapped": Reading(columns=COLUMNS),
-        "German dates": Reading(columns=COLUMNS, times="day.month.year"),
+        "names mapped": ("%d.%m.%Y %H:%M:%S", Reading(columns=COLUMNS)),
+        "German dates": ("%d.%m.%Y %H:%M:%S", german),
+        "two digits of the year": ("%d.%m.%y %H:%M:%S", german),
+        "AM and PM": ("%m/%d/%Y %I:%M:%S %p", Reading(columns=COLUMNS, times="month/day/year")),
+        "UTC": ("%Y-%m-%dT%H:%M:%SZ", Reading(columns=COLUMNS, zone=zone)),
+        "milliseconds": ("%s000", Reading(columns=COLUMNS, times="milliseconds", zone=zone)),
     }
     rows: list[dict[str, object]] = []
-    for name, reading in forms.items():
+    kinds = dict.fromkeys(COLUMNS.values(), pl.Categorical)
+    for name, (written, reading) in forms.items():
+        table.with_columns(moment.strftime(written).alias("Zeitpunkt")).write_csv(path)
+        scans = {
+            "polars' scan": fastest(lambda: pl.scan_csv(path).collect()),
+            "polars' scan into categories": fastest(
+                lambda: pl.scan_csv(path, schema_overrides=kinds).collect()
+            ),
+        }
         ours = fastest(lambda reading=reading: open_table([path], reading).read(list(COLUMNS)))  # type: ignore[misc]
         figure = f"csv of {ROWS:,} rows, {name}, CPU seconds"
         rows += [_row(f"{figure} (baseline: {scan})", ours, least) for scan, least in scans.items()]
