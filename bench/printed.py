@@ -21,15 +21,17 @@ from bench.printed_page import STORE
 from bench.printed_worlds import TRIPS_OF_RIDER, judged_world
 from wayveil.accuracy.accuracy import Accuracy
 from wayveil.accuracy.distances import distance
+from wayveil.accuracy.numbers import Numbers, judge_numbers
+from wayveil.accuracy.verdicts import SINGLE
+from wayveil.answers.totals import judge_total
 from wayveil.errors import WayveilError
 from wayveil.mechanisms.registry import mechanism
 from wayveil.privacy.units import Event, Rider, Trip, Unit
 from wayveil.releases.release import Release
 from wayveil.run import make_release
-from wayveil.synthesis.estimates import Visits
 from wayveil.synthesis.model import Model, OfTaps
 from wayveil.synthesis.public_knowledge import floor
-from wayveil.synthesis.tallies import KINDS, VISIT_KINDS, Tally, tally
+from wayveil.synthesis.tallies import KINDS, Tally, tally
 from wayveil.trips.history import AS_READ
 from wayveil.trips.trips import Trips
 from wayveil.world.network import Network
@@ -114,18 +116,22 @@ def measure(made: Release, raw: Trips, question: str, options: dict) -> dict:
 
 
 def judge_verdicts(made: Release, raw: Trips) -> Iterator[dict]:
-    """Every verdict of a release: whether it says that the release is better, whether it is, and said by true error."""
+    """Every verdict of a release: whether it says that the release is better, whether it is, and both errors.
+
+    Numbers are those that are printed: as the judge has them, cell by cell.
+    """
     bins = None if raw.time is None else TimeBins.hour_of_day()
     public = floor(raw.world, min(len(raw), 20_000), 1, bins=bins)
     for verdict in made.accuracy.verdicts:
         kind = verdict.kind
         true, told = tally(kind, raw), tally(kind, public)
-        shown = tally(kind, made.trips)
-        keys = next((keys for keys, name in VISIT_KINDS.items() if name == kind), None)
-        if isinstance(made.model, OfTaps) and keys is not None:
-            found = made.estimate(Visits(keys))
-            assert found is not None
-            shown = Tally(np.arange(len(found.values)), np.maximum(found.values, 0))
+        if kind in SINGLE and not isinstance(made.model, OfTaps):
+            value = judge_total(made, kind, anyway=True)[0]
+            shown = Tally(np.zeros(1, np.int64), np.array([value]))
+        else:
+            cells = np.union1d(true.cells, tally(kind, made.trips).cells)
+            asked = Numbers(kind, tally(kind, made.trips).at(cells), kind, cells)
+            shown = Tally(cells, np.maximum(judge_numbers(made, asked, anyway=True).values, 0))
         size = max(float(true.values.sum()), 1.0)
         told = Tally(told.cells, told.values * size / max(float(told.values.sum()), 1.0))
         off, floor_off = distance(true, shown), distance(true, told) if KINDS[kind].public else size
@@ -133,7 +139,7 @@ def judge_verdicts(made: Release, raw: Trips) -> Iterator[dict]:
             "kind": kind,
             "better": int(off < min(floor_off, size)),
             "said": int(verdict.says_more),
-            "ratios": [round(verdict.error * size / max(off, 1e-9), 2)] if verdict.sure else [],
+            "errors": [round(verdict.error, 5), round(off / size, 5), 1] if verdict.sure else [0, 0, 0],
         }
 
 
@@ -159,14 +165,12 @@ def key_of(row: dict, name: str) -> tuple[str, ...]:
 
 
 def add_rows(one: dict, two: dict) -> dict:
-    """Both together: numbers are added, pairs of numbers one by one, lists are joined."""
+    """Both together: numbers are added, those of lists one by one."""
     found = {**two, **one}
     for name in one.keys() & two.keys():
         mine, theirs = one[name], two[name]
-        if name == "ratios":
-            found[name] = mine + theirs
-        elif isinstance(mine, list):
-            found[name] = [a + b for a, b in zip(mine, theirs, strict=True)]
+        if isinstance(mine, list):
+            found[name] = [round(a + b, 5) for a, b in zip(mine, theirs, strict=True)]
         elif isinstance(mine, int):
             found[name] = mine + theirs
     return found
