@@ -59,13 +59,17 @@ EPSILON = Fraction(2)
 
 @dataclass(frozen=True)
 class DoorVariant:
-    """One mistake, the pair of files that shows it, and the mechanism that it is made around."""
+    """One mistake, the pair of files that shows it, and the mechanism that it is made around.
+
+    `chances`: which trips of a rider are counted is left to chance, so the pair is looked at so often.
+    """
 
     name: str
     broken: Callable[[], AbstractContextManager[Any]]
     pair: MakePair
     mechanism: Mechanism = TREE
     gate: type[Gate] = Gate
+    chances: int = 6
 
 
 def changed_reading(change: Callable[[Trips], Trips]) -> Callable[[], AbstractContextManager[Any]]:
