@@ -1,4 +1,4 @@
-"""Names for the arrays that everything here is made of, and a search in them."""
+"""Names for the arrays that everything here is made of, and how to find things in them."""
 
 from typing import Any, NamedTuple
 
@@ -19,6 +19,12 @@ class Ragged(NamedTuple):
 
     values: NDArray[Any]
     offsets: Ints
+
+
+def stretches(starts: AnyInts, lengths: AnyInts) -> tuple[Ints, Ints]:
+    """Positions of several stretches, one after the other, and where each of them begins among these."""
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    return np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], lengths), offsets
 
 
 @njit(cache=True, nogil=True)

@@ -9,6 +9,7 @@ import numpy as np
 from wayveil.arrays import Floats
 from wayveil.attacks.membership import Membership
 from wayveil.attacks.rates import Gain, Rate
+from wayveil.showing import without_nan
 from wayveil.trips.history import RAW_NOTICE
 
 NO_CONTROLS = (
@@ -147,7 +148,7 @@ class RiskReport:
         }
 
     def to_json(self) -> str:
-        return json.dumps(_plain(self.describe()), indent=2)
+        return json.dumps(without_nan(self.describe()), indent=2)
 
     def sentences(self) -> list[str]:
         """One sentence for each of the questions that a regulator asks."""
@@ -228,12 +229,3 @@ class RiskReport:
 
 def _others(control: Rate | None, word: str = "in ") -> str:
     return "" if control is None else f"; of people who are not in the data, {word}{control}"
-
-
-def _plain(value: Any) -> Any:
-    """Without numbers that JSON has no word for."""
-    if isinstance(value, dict):
-        return {key: _plain(part) for key, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(part) for part in value]
-    return None if isinstance(value, float) and not np.isfinite(value) else value

@@ -12,7 +12,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from wayveil.arrays import Ints, find_sorted
+from wayveil.arrays import Ints, find_sorted, stretches
 from wayveil.attacks.metric_paths import distinct_rows
 from wayveil.attacks.rates import Rate
 from wayveil.attacks.targets import key_of, mixed, people_of, unit_of
@@ -65,9 +65,7 @@ class PointSets:
     def different(self) -> "PointSets":
         """Every set once."""
         first = np.sort(distinct_rows(self.point, self.offsets).first)
-        lengths = np.diff(self.offsets)[first]
-        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-        source = np.arange(offsets[-1]) + np.repeat(self.offsets[first] - offsets[:-1], lengths)
+        source, offsets = stretches(self.offsets[first], np.diff(self.offsets)[first])
         return PointSets(self.point[source], offsets)
 
     def postings(self, size: int) -> tuple[Ints, Ints]:

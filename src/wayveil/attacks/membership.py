@@ -13,7 +13,7 @@ import polars as pl
 import scipy
 from numpy.typing import NDArray
 
-from wayveil.arrays import AnyInts, Floats, Ints
+from wayveil.arrays import AnyInts, Floats, Ints, stretches
 from wayveil.attacks.rates import NORMAL_95, Rate
 from wayveil.attacks.targets import uniform, words
 from wayveil.synthesis.ngram_model import BEGIN, END
@@ -224,8 +224,7 @@ def _windows(trips: Trips, n: int, begins: int) -> tuple[Ints, Ints]:
     inner = np.arange(trips.visits) + np.repeat(offsets[:-1] + begins - trips.offsets[:-1], trips.lengths)
     flat[inner] = trips.location
     per_trip = lengths - n + 1
-    first = np.concatenate([[0], np.cumsum(per_trip)])
-    start = np.arange(first[-1]) + np.repeat(offsets[:-1] - first[:-1], per_trip)
+    start, _ = stretches(offsets[:-1], per_trip)
     return flat[start[:, None] + np.arange(n)], per_trip
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from wayveil.arrays import Floats, Ints
+from wayveil.arrays import Floats, Ints, stretches
 from wayveil.errors import ParameterError
 from wayveil.trips.points_in_cells import place_in_cells
 from wayveil.trips.trips import Trips
@@ -158,9 +158,7 @@ class Tracks:
     def take(self, index: NDArray[np.integer]) -> "Tracks":
         """The tracks at these positions, in that order."""
         index = np.asarray(index, np.int64)
-        lengths = np.diff(self.offsets)[index]
-        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-        source = np.arange(offsets[-1]) + np.repeat(self.offsets[index] - offsets[:-1], lengths)
+        source, offsets = stretches(self.offsets[index], np.diff(self.offsets)[index])
         return Tracks(self.lat[source], self.lon[source], offsets, self.box)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from wayveil.arrays import stretches
 from wayveil.trips.history import AS_READ, MARKS_NAME, UNTOLD, History, marks_text
 from wayveil.trips.trip_display import ROWS, STOPS, ShownRows, counted, described, html_table
 from wayveil.world.world import World
@@ -166,10 +167,7 @@ class Trips(ShownRows):
 
     def cut(self, length: int) -> "Trips":
         """Every trip cut after its first `length` visits: a rule per trip, so it costs no privacy."""
-        lengths = np.minimum(self.lengths, length)
-        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-        source = np.arange(offsets[-1]) + np.repeat(self.offsets[:-1] - offsets[:-1], lengths)
-        return self._with_visits(source, offsets)
+        return self._with_visits(*stretches(self.offsets[:-1], np.minimum(self.lengths, length)))
 
     def merged(self) -> "Trips":
         """Consecutive visits to the same location merged into the first of them (also a rule per trip).

@@ -14,7 +14,7 @@ from wayveil.accuracy.judged import JudgedRelease
 from wayveil.arrays import Ints
 from wayveil.errors import ParameterError
 from wayveil.progress import step, track
-from wayveil.showing import show
+from wayveil.showing import show, without_nan
 from wayveil.synthesis.model import HoldsNgrams
 from wayveil.trips.history import RAW_NOTICE
 from wayveil.trips.trips import Trips
@@ -73,7 +73,7 @@ class Scorecard:
 
     def to_json(self) -> str:
         """The whole card; a figure that has no value (a rank correlation of nothing) is null."""
-        return json.dumps(_without_nan(asdict(self)), indent=2)
+        return json.dumps(without_nan(asdict(self)), indent=2)
 
     def _repr_html_(self) -> str:
         return show(self)
@@ -222,11 +222,3 @@ def mean_and_interval(values: Sequence[float]) -> tuple[float, float | None, flo
         return mean, None, None
     half = float(scipy.special.stdtrit(len(values) - 1, 0.975) * np.std(values, ddof=1) / sqrt(len(values)))
     return mean, mean - half, mean + half
-
-
-def _without_nan(value: object) -> object:
-    if isinstance(value, dict):
-        return {key: _without_nan(part) for key, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [_without_nan(part) for part in value]
-    return None if isinstance(value, float) and not isfinite(value) else value

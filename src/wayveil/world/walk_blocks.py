@@ -6,7 +6,7 @@ them. They are defined here once, as functions of a walk and of public knowledge
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 
 import numpy as np
 from numba import njit
@@ -154,7 +154,8 @@ class WalkBlocks:
         """The blocks that apply: hours only with times, zones, distances and edges only with a network."""
         blocks = [
             *self._lengths(),
-            *self._ends(),
+            *self._end("origin", lambda walks: walks.origin),
+            *self._end("destination", lambda walks: walks.destination),
             *self._pairs(),
             *self._hours(),
             *(self._edges() if self.geography.network else self._moves()),
@@ -170,34 +171,28 @@ class WalkBlocks:
             found.append(Block("distance", bins, self.distance, finer="length", union=distance))
         return found
 
-    def _ends(self) -> list[Block]:
-        size, zones, bits = self.geography.world.size, self.geography.places, self.resolution.ends
-        found = [
-            Block("origin", size, lambda walks: walks.origin.astype(np.int64)),
-            Block("destination", size, lambda walks: walks.destination.astype(np.int64)),
-        ]
-        if self.geography.network is None:
-            return found
-        zone = zones.zone(np.arange(size), bits)
-        return [
-            found[0],
-            Block("origin zone", 1 << bits, lambda walks: zone[walks.origin], finer="origin", union=zone),
-            found[1],
-            Block(
-                "destination zone",
-                1 << bits,
-                lambda walks: zone[walks.destination],
-                finer="destination",
-                union=zone,
-            ),
-        ]
+    def _end(self, name: str, place: Callable[[Walks], Int32s]) -> list[Block]:
+        """Where walks begin or end, and on a network the zone of it."""
+        size, bits = self.geography.world.size, self.resolution.ends
+        found = [Block(name, size, lambda walks: place(walks).astype(np.int64))]
+        if self.geography.network:
+            zone = self.geography.places.zone(np.arange(size), bits)
+            coarse = Block(
+                f"{name} zone", 1 << bits, lambda walks: zone[place(walks)], finer=name, union=zone
+            )
+            found.append(coarse)
+        return found
 
     def _pairs(self) -> list[Block]:
         found = [] if self.leaves is None else [Block("pair", len(self.leaves), self._leaf)]
-        if self.districts is None:
-            return found
-        many = int(self.districts.max()) + 1
-        return [*found, Block("district pair", many * many, partial(_district_pair, self.districts, many))]
+        if self.districts is not None:
+            of_place, many = self.districts, int(self.districts.max()) + 1
+
+            def pairs(walks: Walks) -> Ints:
+                return of_place[walks.origin] * many + of_place[walks.destination]
+
+            found.append(Block("district pair", many * many, pairs))
+        return found
 
     def distance(self, walks: Walks) -> Ints:
         """The bin of the distance between the ends of each walk."""
@@ -219,23 +214,20 @@ class WalkBlocks:
 
         hour = np.repeat(np.arange(look.times), 1 << look.hours)
 
-        def at_origin(walks: Walks) -> Ints:
-            return (_bins(walks) << look.hours) + zones.zone(walks.origin, look.hours)
-
-        def at_destination(walks: Walks) -> Ints:
-            return (_bins(walks) << look.hours) + zones.zone(walks.destination, look.hours)
+        def at(walks: Walks, place: Int32s) -> Ints:
+            return (_bins(walks) << look.hours) + zones.zone(place, look.hours)
 
         def of_pair(walks: Walks) -> Ints:
             band = _bins(walks) * look.bands // look.times
-            ends = zones.zone(walks.origin, look.pairs) << look.pairs | zones.zone(
-                walks.destination, look.pairs
-            )
-            return (band << 2 * look.pairs) + ends
+            one, other = (zones.zone(end, look.pairs) for end in (walks.origin, walks.destination))
+            return (band << 2 * look.pairs) + (one << look.pairs | other)
 
         return [
-            Block("hour at origin", look.times << look.hours, at_origin),
+            Block("hour at origin", look.times << look.hours, lambda walks: at(walks, walks.origin)),
             Block("hour", look.times, _bins, finer="hour at origin", union=hour),
-            Block("hour at destination", look.times << look.hours, at_destination),
+            Block(
+                "hour at destination", look.times << look.hours, lambda walks: at(walks, walks.destination)
+            ),
             Block("band of pair", look.bands << 2 * look.pairs, of_pair),
         ]
 
@@ -266,18 +258,14 @@ class WalkBlocks:
         def moves(walks: Walks) -> Ints:
             return walks.lengths - 1
 
-        if self.resolution.euclidean:
-            # A walk has another L2 norm over zones than over edges, so that its weights there are not sums.
-            coarse = Block("edge zone", 1 << bits, zones, moves)
-        else:
-            coarse = Block("edge zone", 1 << bits, zones, moves, finer="edge", union=zone)
-        blocks = [Block("edge", network.edges, edges, moves), coarse]
+        # A walk has another L2 norm over zones than over edges, so that its weights there are not sums.
+        finer = (None, None) if self.resolution.euclidean else ("edge", zone)
+        blocks = [
+            Block("edge", network.edges, edges, moves),
+            Block("edge zone", 1 << bits, zones, moves, *finer),
+        ]
         if self.resolution.triples:
-
-            def pairs_of_moves(walks: Walks) -> Ints:
-                return np.maximum(walks.lengths - 2, 0)
-
-            blocks.append(Block("two edges", int(before[-1]), triples, pairs_of_moves))
+            blocks.append(Block("two edges", int(before[-1]), triples, _turns))
         return [replace(block, euclidean=bool(self.resolution.euclidean)) for block in blocks]
 
     def _turns(self) -> list[Block]:
@@ -295,7 +283,7 @@ class WalkBlocks:
             return self.distance(walks) * EXTENTS + find_extents(grid, walks.location, walks.offsets)
 
         return [
-            Block("turn", TURN_CELLS, turns, lambda walks: np.maximum(walks.lengths - 2, 0)),
+            Block("turn", TURN_CELLS, turns, _turns),
             Block("extent", self.resolution.distances * EXTENTS, extents),
             *self._crossings(grid),
         ]
@@ -361,8 +349,9 @@ class WalkBlocks:
         return [Block("memory", cells, repeats, lambda walks: walks.lengths - 1)]
 
 
-def _district_pair(of_place: Ints, many: int, walks: Walks) -> Ints:
-    return of_place[walks.origin] * many + of_place[walks.destination]
+def _turns(walks: Walks) -> Ints:
+    """Return how often each walk goes on from one move to another."""
+    return np.maximum(walks.lengths - 2, 0)
 
 
 def _bins(walks: Walks) -> Ints:
