@@ -27,6 +27,14 @@ def stretches(starts: AnyInts, lengths: AnyInts) -> tuple[Ints, Ints]:
     return np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], lengths), offsets
 
 
+def look_up(keys: NDArray[Any], values: NDArray[Any], asked: NDArray[Any]) -> NDArray[Any]:
+    """The value of each key that is asked for, 0 where it is not there; keys are ascending."""
+    if len(keys) == 0:
+        return np.zeros(len(asked), values.dtype)
+    place = np.minimum(np.searchsorted(keys, asked), len(keys) - 1)
+    return np.where(keys[place] == asked, values[place], values.dtype.type(0))
+
+
 @njit(cache=True, nogil=True)
 def find_sorted(values, low, high, wanted):  # type: ignore[no-untyped-def]
     """Return where in the ascending stretch `values[low:high]` a value stands, -1 if it does not."""

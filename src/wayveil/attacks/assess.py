@@ -10,8 +10,8 @@ import polars as pl
 
 from wayveil.arrays import Floats
 from wayveil.attacks.attack_findings import AttackFinding, RiskReport, WorstOff
-from wayveil.attacks.knowledge import Known, copies_of_unique_trips, riders_pinned_down
-from wayveil.attacks.known_points import MOST_KNOWN, guess_destination, guess_hour, single_out
+from wayveil.attacks.knowledge import MOST_KNOWN, Known, copies_of_unique_trips, riders_pinned_down
+from wayveil.attacks.known_points import guess_destination, guess_hour, single_out
 from wayveil.attacks.membership import Membership, differences, moves_score, strongest, table_scores
 from wayveil.attacks.metric_paths import LINKED_METRES, Nearness, coordinates, nearness
 from wayveil.attacks.rates import Rate, gain

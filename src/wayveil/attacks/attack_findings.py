@@ -65,15 +65,10 @@ class WorstOff:
 
     @classmethod
     def of(cls, members: Floats, controls: Floats | None) -> "WorstOff":
-        def share(metres: Floats, part: float) -> float:
-            return float(np.quantile(metres, part, method="lower"))
+        def shares(metres: Floats) -> tuple[float, float]:
+            return tuple(float(np.quantile(metres, part, method="lower")) for part in (0.05, 0.1))  # type: ignore[return-value]
 
-        return cls(
-            share(members, 0.05),
-            share(members, 0.1),
-            None if controls is None else share(controls, 0.05),
-            None if controls is None else share(controls, 0.1),
-        )
+        return cls(*shares(members), *((None, None) if controls is None else shares(controls)))
 
 
 class FurtherFigure(Protocol):

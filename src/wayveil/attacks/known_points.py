@@ -21,12 +21,11 @@ from numba import njit
 from numpy.typing import NDArray
 
 from wayveil.arrays import Ints, Mask, Ragged, find_sorted
-from wayveil.attacks.knowledge import HOURS, Known, PointSets, points
+from wayveil.attacks.knowledge import HOURS, MOST_KNOWN, Known, PointSets, points
 from wayveil.attacks.targets import key_of, mixed, uniform, unit_of
 from wayveil.progress import share_out
 from wayveil.trips.trips import Trips
 
-MOST_KNOWN = 5
 SHARE_OF_REST = 0.9
 NOTHING_LEFT, MISSED, FOUND = -1, 0, 1
 

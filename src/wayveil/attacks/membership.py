@@ -13,7 +13,7 @@ import polars as pl
 import scipy
 from numpy.typing import NDArray
 
-from wayveil.arrays import AnyInts, Floats, Ints, stretches
+from wayveil.arrays import AnyInts, Floats, Ints, look_up, stretches
 from wayveil.attacks.rates import NORMAL_95, Rate
 from wayveil.attacks.targets import uniform, words
 from wayveil.synthesis.ngram_model import BEGIN, END
@@ -137,7 +137,7 @@ def moves_score(targets: Trips, released: Trips) -> Floats:
     key, count = np.unique(source * (size + 2) + target, return_counts=True)
     leaving = np.bincount(source, minlength=size + 2)
     a, b = _moves(targets)
-    found = _look_up(key, count.astype(np.float64), a * (size + 2) + b)
+    found = look_up(key, count.astype(np.float64), a * (size + 2) + b)
     logs = np.log((found + UNSEEN) / (leaving[a] + UNSEEN * size))
     return _mean_per_row(logs, targets.lengths + 1)
 
@@ -163,7 +163,7 @@ def _ngram_scores(targets: Trips, table: pl.DataFrame) -> dict[str, Floats]:
     order = np.argsort(key)
     begins = max(1, int((symbol == targets.world.size).sum(axis=1).max(initial=1)))
     windows, per_trip = _windows(targets, n, begins)
-    found = _look_up(
+    found = look_up(
         key[order], np.maximum(longest["count"].to_numpy(), 0)[order].astype(np.float64), _hashed(windows)
     )
     logs = np.log(found + UNSEEN)
@@ -236,14 +236,6 @@ def _moves(trips: Trips) -> tuple[Ints, Ints]:
 
 def _hashed(rows: Ints) -> NDArray[np.uint64]:
     return words("symbols", 0, *rows.T) if len(rows) else np.zeros(0, np.uint64)
-
-
-def _look_up(keys: NDArray[np.generic], values: Floats, asked: NDArray[np.generic]) -> Floats:
-    """The value of each key that is asked for, 0 where it is not there; keys are ascending."""
-    if len(keys) == 0:
-        return np.zeros(len(asked))
-    place = np.minimum(np.searchsorted(keys, asked), len(keys) - 1)
-    return np.where(keys[place] == asked, values[place], 0.0)
 
 
 def _mean_per_row(values: Floats, lengths: Ints) -> Floats:

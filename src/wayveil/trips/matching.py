@@ -61,6 +61,7 @@ def match_stops(
         visit = np.flatnonzero((location < 0) & (code >= 0))
         name = [str(distinct[int(code[i])]) for i in visit[:EXAMPLES]]
         examples = dict(zip(row[visit[:EXAMPLES]].tolist(), name, strict=True))
+        hint = say_names(distinct.filter(pl.Series(index[:-1] < 0)), world)
         findings.rows(
             f"visits to one of {unknown:,} stops that {_called(world)} does not have",
             row[visit],
@@ -72,10 +73,9 @@ def match_stops(
                 len(distinct),
                 world,
                 findings.file,
-                say_names(distinct.filter(pl.Series(index[:-1] < 0)), world),
+                hint,
             ),
         )
-        hint = say_names(distinct.filter(pl.Series(index[:-1] < 0)), world)
         findings.notes += [hint] * bool(hint)
     return location
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
-from wayveil.arrays import Int32s, Ints
+from wayveil.arrays import Int32s, Ints, look_up
 from wayveil.trips.trips import Trips
 from wayveil.utility.count_queries import relative_errors, sanity_bound
 from wayveil.utility.figures import Figures, Measure
@@ -35,12 +35,7 @@ class EdgeFlows:
 
     def at(self, keys: Ints) -> Ints:
         """The counts of these pairs, 0 where nobody moved."""
-        out = np.zeros(len(keys), np.int64)
-        place = np.searchsorted(self.keys, keys)
-        known = place < len(self.count)
-        known[known] = self.keys[place[known]] == keys[known]
-        out[known] = self.count[place[known]]
-        return out
+        return look_up(self.keys, self.count, keys)
 
 
 def edge_flows(trips: Trips) -> EdgeFlows:

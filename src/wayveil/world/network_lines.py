@@ -38,12 +38,7 @@ def line_edges(network: Network) -> LineEdges:
     line = network.route.astype(np.int64)
     runs = scheduled_runs(network)[line]
     share = runs / np.maximum(np.bincount(edge, runs, network.edges), 1e-12)[edge]
-    # A node is a stop on a line, so that all lines are searched at once.
-    source, target = network.sources[edge].astype(np.int64), network.indices[edge].astype(np.int64)
-    node, place = np.unique(
-        np.concatenate([line * network.size + source, line * network.size + target]), return_inverse=True
-    )
-    one, other = place[: len(edge)], place[len(edge) :]
+    node, one, other = _on_lines(network, edge, line)
     of_line = node // network.size
     graph = scipy.sparse.csr_array((network.metres[edge] + 1.0, (one, other)), (len(node), len(node)))
     first = np.flatnonzero(np.diff(of_line, prepend=-1))
@@ -64,13 +59,7 @@ def express_tracks(network: Network) -> tuple[Ints, Ints, Ints]:
     track where it is hardly longer.
     """
     lines = line_edges(network)
-    source, target = (
-        network.sources[lines.edge].astype(np.int64),
-        network.indices[lines.edge].astype(np.int64),
-    )
-    key = np.concatenate([lines.line * network.size + source, lines.line * network.size + target])
-    node, place = np.unique(key, return_inverse=True)
-    one, other = place[: len(source)], place[len(source) :]
+    node, one, other = _on_lines(network, lines.edge, lines.line)
     metres = network.metres[lines.edge] + 1.0
     graph = scipy.sparse.csr_array((metres**1.5, (one, other)), (len(node), len(node)))
     row_of = {pair: row for row, pair in enumerate(zip(one.tolist(), other.tolist(), strict=True))}
@@ -91,6 +80,14 @@ def express_tracks(network: Network) -> tuple[Ints, Ints, Ints]:
                 found[1].extend([int(lines.line[row])] * len(path))
                 found[2].extend(lines.edge[path].tolist())
     return tuple(np.array(side, np.int64) for side in found)  # type: ignore[return-value]
+
+
+def _on_lines(network: Network, edge: Ints, line: Ints) -> tuple[Ints, Ints, Ints]:
+    """Nodes, each of which is a stop on a line, so that all lines are searched at once; and both nodes of each edge."""
+    ends = np.stack([network.sources[edge], network.indices[edge]]).astype(np.int64)
+    node, place = np.unique(line * network.size + ends, return_inverse=True)
+    one, other = place.reshape(ends.shape)
+    return node, one, other
 
 
 def scheduled_runs(network: Network) -> Floats:
