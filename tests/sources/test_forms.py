@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import zipfile
 from calendar import monthrange
 from datetime import date, datetime, timedelta
 from pathlib import Path
@@ -24,6 +25,7 @@ from wayveil.sources.coverage import FileDays, say_coverage
 from wayveil.sources.databases import database_address
 from wayveil.sources.header_words import column_for
 from wayveil.sources.moments import iso_text, moment_text, parse_moments, read_moments, read_numbers
+from wayveil.trips.read import check
 from wayveil.trips.visits import read_visits
 from wayveil.world.opening import open_world
 
@@ -409,3 +411,16 @@ def test_a_comment_is_no_header_however_many_commas_it_has(city):
     truth.write_text(truth.clean(rides), folder / "comments.csv", before=lines)
     checked = Guess("comments.csv", "city.zip", ledger="none").look()
     assert (checked.plan.source.skip, len(checked.findings.trips)) == (2, len(rides))
+
+
+def test_a_zip_with_a_damaged_list_of_files_is_one_sentence(tmp_path):
+    with zipfile.ZipFile(tmp_path / "rides.zip", "w") as archive:
+        archive.writestr("rides.csv", "origin,destination\na,b\n")
+    content = bytearray((tmp_path / "rides.zip").read_bytes())
+    content[-6:-2] = (2**31).to_bytes(4, "little")  # where the list begins
+    (tmp_path / "rides.zip").write_bytes(content)
+    assert zipfile.is_zipfile(tmp_path / "rides.zip")
+    findings = check(tmp_path / "rides.zip")
+    assert "damaged" in str(findings.problems[0])
+    with pytest.raises(InputError):
+        open_world(tmp_path / "rides.zip")

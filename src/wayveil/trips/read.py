@@ -8,7 +8,7 @@ from typing import Any
 from wayveil.disclosures import LAYOUT
 from wayveil.errors import InputError, ParameterError, WayveilError
 from wayveil.sources.column_names import OF_TRIPS, guess_columns, our_columns
-from wayveil.sources.formats import SUFFIXES, format_of
+from wayveil.sources.formats import SUFFIXES, format_of, readable
 from wayveil.sources.frames import Source, frame_of, source_name
 from wayveil.sources.nested import NESTED
 from wayveil.sources.opening import SourceTable, expand_places, open_table
@@ -106,7 +106,7 @@ def kind_of(path: Path, columns: Mapping[str, str] | None = None) -> str:
             return POINTS
         return _table_kind(table_header(path), columns)
     if zipfile.is_zipfile(path):
-        with zipfile.ZipFile(path) as archive:
+        with readable(path, "zip"), zipfile.ZipFile(path) as archive:
             return SEQUENCES if len(data_names(archive)) == 1 else FEED
     try:
         header = set(table_header(path)) if suffix != ".zip" else set()

@@ -100,7 +100,7 @@ def read_content(path: Path) -> bytes:
                     f"should hold one file of sequences, but holds {found or 'none'}", file=path, tells=LAYOUT
                 )
             return archive.read(names[0])
-    except (zipfile.BadZipFile, zlib.error, EOFError) as error:
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError) as error:
         raise InputError(f"is a damaged zip file ({error})", file=path, tells=DAMAGED) from error
 
 

@@ -176,10 +176,13 @@ def read_geojson(path: Path) -> PlaceList:
 
 def is_shapefile(path: Path) -> bool:
     """Tell whether a file is a shapefile, or a zip that holds one."""
-    if path.suffix.lower() != ".zip" or not zipfile.is_zipfile(path):
+    if path.suffix.lower() != ".zip":
         return path.suffix.lower() == ".shp"
-    with zipfile.ZipFile(path) as archive:
-        return any(name.lower().endswith(".shp") for name in archive.namelist())
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return any(name.lower().endswith(".shp") for name in archive.namelist())
+    except (OSError, zipfile.BadZipFile):
+        return False
 
 
 def _shapes(path: Path) -> str:
