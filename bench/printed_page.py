@@ -15,16 +15,16 @@ HEAD = """## What is useful, and what holds as it is printed
 
 Asked through `ask` of releases at epsilon 1, beside the raw trips: the share of rows whose interval holds the raw
 number, over all rows, in the 20 and 50 rows that show the largest numbers, and in the largest; 92 to 99.5 % is asked
-for. *Releases* are those behind the row; where some refused the question, their number stands behind it. *Useful*: of
+for. Made by `python -m bench.printed`; [the notes](accuracy-notes.md) say what was chosen where.
+
+*Releases* are those behind the row; where some refused the question, their number stands behind it. *Useful*: of
 the 50 largest rows in cities of 60,000 trips, how many have an interval narrower than 30 % of their number (of lists
 that have fewer rows, the same share of 50). A dash: no interval is printed, or nothing was measured. Unit rider: five
-trips each, or one to five. Worlds: five kinds of simulated riders in invented cities of 500 stops (`errands` were
-written for this table alone), journeys on the Tube, Oyster cards, taps of Buenos Aires. The least that all numbers of
-a release are thought to have in common was set on four other cities, whose riders are of the kinds study, default,
-habit, and hubs. Mended after earlier runs on these worlds had shown what fell out, and set on other cities: how far
-small numbers of a table are off, the weight of rare sizes under much noise, and how much wider intervals are where
-noise made a release smooth. Cities of 60,000 trips were measured before the last two of these, and not again (their
-hours were of visits then, and are left out). Made by `python -m bench.printed`.
+trips each, or one to five.
+
+Worlds: five kinds of simulated riders in invented cities of 500 stops (`errands` were written for this table alone),
+journeys on the Tube, Oyster cards, taps of Buenos Aires. Cities of 60,000 trips were measured before the last two
+changes that the notes name, and not again (their hours were of visits then, and are left out).
 """
 VERDICTS = """### Verdicts
 
