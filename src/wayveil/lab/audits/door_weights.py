@@ -82,8 +82,8 @@ def _factor_from_rows() -> AbstractContextManager[Any]:
     """Multiply answers by how many rows the weights really stand for."""
     honest = all_rows.scale_to_all_rows
 
-    def scaled(counter: Counter, gate: Gate) -> None:
-        honest(counter, gate)
+    def scaled(counter: Counter, gate: Gate, *given: Any) -> None:
+        honest(counter, gate, *given)
         rows, weights = counter.weight_classes(5).counts.sum() / PARTS, counter.trips().counts[0] / PARTS
         gate.size = Size(max(rows, weights), 1.0, weights, 1.0, (rows,), 2)
 
