@@ -91,7 +91,10 @@ class Advice:
             self.values[f"max_{self.thing}"] = most
             self.values |= {"bounding": "weights"} if self.bounds else {}
         if not self.bounds:
-            self.notes.append(f"every rider has one {self.thing[:-1]}")
+            one = f"every rider has one {self.thing[:-1]}"
+            self.notes.append(
+                one if most == 1 else f"few riders: all {self.thing} count, nobody has over {most}"
+            )
         return told
 
     def conclude(self, told: Forecast | None, epsilon: float) -> None:

@@ -109,7 +109,8 @@ def plan_riders(told: Forecast, crowd: Crowd, epsilon: float) -> tuple[Forecast,
     """Choose what the rides of a rider count as: the forecast, what each bound would give, and the one to be said.
 
     Where every rider has one ride it counts as it is, and there is nothing to choose from. Elsewhere rides are weighed,
-    with the default bound unless boardings of busy stops are less off with another one.
+    with the default bound unless boardings of busy stops are less off with another one, or, in small files, with all
+    rides of everybody as they are.
     """
     told = replace(told, crowd=crowd, unit=Rider(max_trips=1))
     if told.stands_for == 1:
@@ -118,6 +119,9 @@ def plan_riders(told: Forecast, crowd: Crowd, epsilon: float) -> tuple[Forecast,
     rows = [_tell_bound(told.bounded(bound), bound, epsilon) for bound in BOUNDS]
     best = min(rows, key=lambda row: row.typical)
     usual = next(row for row in rows if row.most == DEFAULT_TRIPS_PER_RIDER)
+    whole = replace(told, unit=Rider(max_trips=crowd.most))
+    if _tell_bound(whole, crowd.most, epsilon).typical < WORTH_SAYING * best.typical:
+        return whole, [], crowd.most
     if best.typical > WORTH_SAYING * usual.typical:
         return told, rows, None
     return told.bounded(best.most), rows, best.most

@@ -60,6 +60,11 @@ class Crowd:
         _, place, many = np.unique(rider, return_inverse=True, return_counts=True)
         return np.where(rider < 0, 1, many[place])
 
+    @property
+    def most(self) -> int:
+        """Count the trips of the rider who has most of them."""
+        return int(self._of_rider.max(initial=1))
+
     def weigh(self, bound: int | None) -> Floats:
         """Return what each trip counts on average where a rider has a bound: min(1, bound / trips of the rider)."""
         many = self._of_rider
