@@ -14,7 +14,7 @@ import numpy as np
 from bench.weave import RIDERS, city
 from wayveil.counting.local import LocalCounter
 from wayveil.mechanisms.weave import Weave
-from wayveil.mechanisms.weave.expected_error import ASKED_ABOUT, count_trips, expected_errors
+from wayveil.mechanisms.weave.measurements import ASKED_ABOUT, count_trips, expected_errors
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.budget import Budget
 from wayveil.privacy.gate import Gate

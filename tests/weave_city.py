@@ -14,7 +14,7 @@ from wayveil.simulate.city import simulate_city
 from wayveil.simulate.feed import write_city
 from wayveil.world.gtfs import read_gtfs
 
-QUICK = Generation(least=4_000, most=6_000, early=3_000, iterations=40, graphs=2)
+QUICK = Generation(least=4_000, most=6_000, iterations=120, graphs=2)
 
 
 @cache

@@ -85,41 +85,30 @@ def days(seed: int, places: int = 1_000, count: int = 10_000) -> Trips:
 WORLDS: dict[str, Callable[[int], Trips]] = {"weeks": weeks, "clicks": clicks, "days": days}
 EPSILONS = ("1/5", "1")
 
-SHARES: dict[str, tuple[str, ...]] = {
-    "move": ("21/10", "42/5"),
-    "visit": ("1/20", "1/5"),
-    "memory": ("7/100", "7/25"),
-    "origin": ("1/40", "1/10"),
-    "length": ("3/100", "3/25"),
-    "pair": ("2/25", "8/25"),
+SHARES: dict[str, tuple[int, ...]] = {
+    "move": (210, 840),
+    "visit": (5, 20),
+    "memory": (7, 28),
+    "origin": (20, 80),
+    "length": (27, 108),
+    "pairs": (10, 40),
 }
-SHRINKAGE: dict[str, tuple[float, ...]] = {
+CONSTANTS: dict[str, tuple[float, ...]] = {
     "doubtful": (0.2, 0.5),
-    "too_often": (1.0, 4.0),
-    "fewest_alike": (20, 200),
-}
-ON_LIST: dict[str, tuple[float, ...]] = {
+    "alike": (20, 200),
+    "visits_off": (0.35, 1.4),
     "unsure_moves": (1.0, 6.0),
-    "clear": (3.0, 6.0),
-    "learning_rounds": (0, 4),
 }
-LIST_SHARES: dict[str, tuple[str, ...]] = {"half_moves": ("1/100", "1/10"), "clear_moves": ("10", "100")}
 
 
 def variants() -> Iterator[tuple[str, object, Weave]]:
     """Every constant with every other value, and Weave with it."""
-    for name, values in SHRINKAGE.items():
+    for name, values in CONSTANTS.items():
         for value in values:
-            yield name, value, Weave(generation={"shrinkage": {name: value}})
-    for name, values in ON_LIST.items():
-        for value in values:
-            yield name, value, Weave(generation={"on_list": {name: value}})
-    for name, parts in LIST_SHARES.items():
-        for part in parts:
-            yield name, part, Weave(shares={"on_list": {name: Fraction(part)}})
-    for name, parts in SHARES.items():
-        for part in parts:
-            yield name, part, Weave(shares={name: Fraction(part)})
+            yield name, value, Weave(generation={name: value})
+    for name, weights in SHARES.items():
+        for weight in weights:
+            yield name, weight, Weave(shares={"on_list": {name: weight}})
 
 
 def main(names: list[str]) -> None:

@@ -15,7 +15,7 @@ from wayveil.cli import main
 from wayveil.errors import ParameterError
 from wayveil.mechanisms.tap_counts import TapCounts
 from wayveil.mechanisms.weave import Weave
-from wayveil.mechanisms.weave.shares import Shares
+from wayveil.mechanisms.weave.settings import Shares
 from wayveil.plan.files import plan_text, read_plan
 from wayveil.plan.needs import Need, WorldSize, parts_of, read_needs
 from wayveil.plan.plan import Plan
@@ -99,10 +99,10 @@ def test_a_question_that_matters_gets_what_it_takes():
 def test_shares_follow_the_parts_and_by_hand_they_stay():
     parts = {"boardings": Fraction(1, 2), "hours": Fraction(1, 20)}
     shares = Weave().serving(parts).shares
-    weights = shares.weigh_questions(timed=True, network=True)
+    weights = shares.weigh_blocks("network", timed=True)
     assert weights["origin"] / sum(weights.values()) == Fraction(1, 2)
     assert weights["hour"] / sum(weights.values()) == Fraction(1, 20)
-    by_hand = Weave(shares={"origin": "10"})
+    by_hand = Weave(shares={"on_network": {"origins": "10"}})
     assert by_hand.serving(parts) == by_hand
     taps = TapCounts().serving(parts)
     assert taps.stops_share > Fraction(4, 5)

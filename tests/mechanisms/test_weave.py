@@ -15,8 +15,7 @@ from wayveil.errors import InputError, ParameterError
 from wayveil.lab.audits.run_audits import EFFORTS, Job, run_job
 from wayveil.mechanisms.weave.measurements import Measurements
 from wayveil.mechanisms.weave.resolution import drop_useless
-from wayveil.mechanisms.weave.settings import Generation, ShrinkageSettings
-from wayveil.mechanisms.weave.shares import Shares
+from wayveil.mechanisms.weave.settings import Generation, Shares
 from wayveil.mechanisms.weave.weave import PARTS, SPREAD_IN_L2, Weave
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.budget import Budget
@@ -31,7 +30,7 @@ from wayveil.world.zones import Geography
 from weave_city import QUICK, measured, small_town, town_trips
 
 # In a small town nearly every zone is a place; here all questions are asked all the same.
-WEAVE = Weave(weakest=0, faint=0, fewest_inside=0, full_cells=0.1, moves_from=0, generation=QUICK)
+WEAVE = Weave(weakest=0, faint=0, fewest_inside=0, full_cells=0.1, generation=QUICK)
 
 
 def clicks(count=2_000, size=6):
@@ -110,31 +109,27 @@ def test_more_trips_are_looked_at_more_finely():
 
 def test_what_is_not_worth_asking_leaves_its_share_to_its_likes():
     geography = Geography(small_town())
-    weights = Shares().weigh_questions(timed=True, network=True)
+    weights = Shares().weigh_blocks("network", timed=True)
     del weights["trips"]
     look = Resolution(ends=2, hours=0, pairs=0, edges=0, distances=1, growth=100, times=24, bands=6)
-    weak = drop_useless(
-        weights, geography, look, dict.fromkeys(weights, 0.1), faint=1 / 20, faint_edges=1 / 20, few=2
-    )
+    weak = drop_useless(weights, geography, look, dict.fromkeys(weights, 0.1), faint=1 / 20, few=2)
     assert sum(weak.values()) < sum(weights.values())  # edges and their zones are both given up
     assert {"hour", "origin zone", "destination zone", "pair", "tree", "length"} == set(weak)
     assert weak["hour"] == sum(
         weights[name] for name in ("hour", "hour at origin", "hour at destination", "band of pair")
     )
     assert weak["origin zone"] == weights["origin"] + weights["origin zone"]
-    strong = drop_useless(
-        weights, geography, look, dict.fromkeys(weights, 1e6), faint=1 / 20, faint_edges=1 / 20, few=1_000
-    )
+    strong = drop_useless(weights, geography, look, dict.fromkeys(weights, 1e6), faint=1 / 20, few=1_000)
     assert "origin zone" not in strong
     assert strong["origin"] == weights["origin"] + weights["origin zone"]
 
 
 def test_origins_get_more_the_more_trips_there_are_per_place():
     shares = [
-        Shares().weigh_questions(timed=True, network=True, density=density)["origin"]
+        Shares().weigh_blocks("network", timed=True, signal=100 * density, places=100)["origin"]
         for density in (0, 5, 20, 10_000)
     ]
-    assert shares == [Fraction(5, 100), Fraction(5, 100), Fraction(20, 100), Fraction(60, 100)]
+    assert shares == [Fraction(21, 4), Fraction(21, 4), 20, 70]
     prices = []
     for count in (100, 20_000):
         _, gate = measured(Weave(weakest=0), town_trips(count))
@@ -187,8 +182,15 @@ def test_measuring_draws_no_randomness_outside_the_gate(monkeypatch):
 
 def test_a_share_must_be_above_zero():
     with pytest.raises(ParameterError, match="greater than 0"):
-        Weave(shares={"edge": 0})
-    assert "move" not in Shares().weigh_questions(timed=True, network=True, triples=True)
+        Weave(shares={"on_network": {"edges": 0}})
+    with pytest.raises(ParameterError, match="unknown question 'dogs'; choose one of trips, origins"):
+        Weave(shares={"on_network": {"dogs": 1}})
+    assert "move" not in Shares().weigh_blocks("network", timed=True, triples=True)
+
+
+def test_a_weight_by_hand_leaves_the_others_as_they_are():
+    usual, busy = Shares().on_network, Weave(shares={"on_network": {"edges": 50}}).shares.on_network
+    assert busy == usual | {"edges": 50}
 
 
 def test_trips_are_legal_walks_and_as_many_as_the_noisy_total_says():
@@ -230,7 +232,7 @@ def test_the_published_table_is_enough_to_make_the_same_trips(tmp_path):
 
 @pytest.mark.parametrize("raw", [town_trips(600), clicks(600)], ids=["network", "list"])
 def test_a_model_read_back_is_equal_to_itself_and_to_nothing_else(raw):
-    settings = QUICK.model_copy(update={"shrinkage": ShrinkageSettings(doubtful=0.3)})
+    settings = QUICK.model_copy(update={"doubtful": 0.3})
     model, _ = measured(WEAVE.model_copy(update={"generation": settings}), raw)
     written = json.loads(json.dumps(settings.model_dump(mode="json")))
     restored = Measurements.of_table(model.table(), raw.world, Generation(**written))
@@ -347,9 +349,7 @@ def test_places_that_nobody_visits_stay_nearly_empty():
 
 
 def test_the_more_places_the_more_visits_weigh():
-    few, many = (
-        Shares().weigh_questions(timed=False, network=False, triples=False, places=n) for n in (20, 1_000)
-    )
+    few, many = (Shares().weigh_blocks("list", timed=False, places=n) for n in (20, 1_000))
     assert many["visit"] / sum(many.values()) > 2 * few["visit"] / sum(few.values())
     assert few["length"] == many["length"]
 
@@ -367,11 +367,10 @@ def test_moves_are_asked_for_where_there_are_trips_enough_for_so_many_of_them():
 
 def test_moves_weigh_most_where_they_can_just_be_told_from_noise():
     few, some, all_ = (
-        Shares().weigh_questions(timed=False, network=False, places=100, density=density)["move"]
+        Shares().weigh_blocks("list", timed=False, signal=100 * density, places=100)["move"]
         for density in (1, 300, 100_000)
     )
     assert few < some > all_
-    assert "move" not in Shares().weigh_questions(timed=False, network=False, places=100, moves=False)
 
 
 def test_more_trips_show_more_of_the_memory_of_riders():

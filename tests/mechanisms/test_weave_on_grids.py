@@ -7,19 +7,18 @@ import numpy as np
 
 from wayveil.counting.counter import walks_of
 from wayveil.mechanisms.weave import Weave
-from wayveil.mechanisms.weave.demand import GridDemand, NetworkDemand, _find_slots, _sharpen
-from wayveil.mechanisms.weave.driven_support import DRIVE_CHOICES, DriveChoice, DrivenWays
-from wayveil.mechanisms.weave.drives import find_corner_share
-from wayveil.mechanisms.weave.shares import Shares
-from wayveil.mechanisms.weave.support_fit import read_blocks
+from wayveil.mechanisms.weave.demand import Demand
+from wayveil.mechanisms.weave.drives import DRIVE_CHOICES, DriveChoice, DrivenWays
+from wayveil.mechanisms.weave.estimates import judge_counts
+from wayveil.mechanisms.weave.settings import Shares
+from wayveil.mechanisms.weave.weaving import read_blocks
 from wayveil.privacy.units import Trip
 from wayveil.simulate.taxis import STUDY_BOX, simulate_taxis
-from wayveil.synthesis.projection import onto_total
 from wayveil.trips.trips import Trips
 from wayveil.utility.stop_figures import jensen_shannon
 from wayveil.world.grid import Grid
-from wayveil.world.grid_moves import EXTENTS, Tiles, find_extents, find_turns
-from wayveil.world.zones import quarter_leaves
+from wayveil.world.grid_moves import EXTENTS, Tiles, find_corners, find_extents, find_turns
+from wayveil.world.zones import Geography, quarter_leaves
 from weave_city import QUICK, measured, small_town
 
 WEAVE = Weave(generation=QUICK)
@@ -49,20 +48,29 @@ def woven():
     return model().generate(3)
 
 
+def share_of_corners(trips):
+    """Visits to corners beside the moves to diagonal neighbours that make them possible."""
+    seen = int(find_corners(trips.world, trips.location, trips.offsets).sum())
+    moves = walks_of(trips).moves
+    row, column = (at[trips.location] for at in (trips.world.row, trips.world.column))
+    diagonal = (row[moves] != row[moves + 1]) & (column[moves] != column[moves + 1])
+    return seen / max(seen + int(diagonal.sum()), 1)
+
+
 def test_trips_are_legal_and_have_no_corners():
     made = woven()
     inside = np.ones(made.visits, bool)
     inside[made.offsets[1:] - 1] = False
     here = np.flatnonzero(inside)
     assert made.world.successors.contains(made.location[here], made.location[here + 1]).all()
-    assert find_corner_share(made.world, walks_of(made), np.ones(len(made))) < 0.02
+    assert share_of_corners(made) < 0.02
 
 
 def test_corners_that_are_kept_are_seen_as_often_as_drivers_are_seen_there():
     keeping = WEAVE.model_copy(update={"corners": "keep"})
     raw = keeping.rule(wandering().world).apply(driven())
     made = measured(keeping, raw, epsilon=4)[0].generate(3)
-    shares = [find_corner_share(trips.world, walks_of(trips), np.ones(len(trips))) for trips in (raw, made)]
+    shares = [share_of_corners(trips) for trips in (raw, made)]
     assert shares[0] > 0.1
     assert abs(shares[1] - shares[0]) < 0.1
 
@@ -81,9 +89,12 @@ def test_pairs_of_ends_get_the_largest_part_on_a_grid():
 
 
 def test_leaves_are_quartered_as_far_as_the_noise_allows():
-    coarse = measured(WEAVE.model_copy(update={"full_pairs": 1e9}), wandering(), epsilon=4)[0]
-    assert len(model().leaves) > len(coarse.leaves)
-    assert set(coarse.leaves) <= set(model().leaves)
+    leaves, depth = model().leaves, Geography(wandering().world).places.depth
+    strength = model().trips * model().noisy["pair"].whole / np.sqrt(model().noisy["pair"].variance / 2)
+    assert len(leaves) <= strength < len(quarter_leaves(leaves, depth))
+    # Four pairs of zones stand side by side wherever a leaf was quartered.
+    parents = np.unique(leaves >> 2 * (depth - 1))
+    assert len(parents) < len(leaves)
 
 
 def test_quarters_of_leaves_keep_single_pairs_whole():
@@ -98,24 +109,17 @@ def test_single_cells_are_held_against_cells_of_which_as_much_is_expected():
     # The farther east, the emptier.
     ends = rng.integers(0, 20, (30_000, 2)) * 20 + np.minimum(rng.geometric(0.25, (30_000, 2)) - 1, 19)
     trips = WEAVE.rule(grid).apply(Trips.of_lists(ends[ends[:, 0] != ends[:, 1]].tolist(), grid))
-    kind = WEAVE.model_copy(update={"faint_crossings": 1e9})
+    kind = WEAVE.model_copy(update={"shares": Shares(many_trips=10**9)})
     blocks, _, noisy = read_blocks(measured(kind, trips, epsilon=1)[0])
     total, true = float(len(trips)), np.bincount(trips.location[trips.offsets[:-1]], minlength=400)
-    found = GridDemand.estimate(blocks, noisy, total, WEAVE.generation).origin
-    blind = GridDemand.estimate(
-        blocks,
-        {name: block for name, block in noisy.items() if name != "origin"},
-        total,
-        WEAVE.generation,
-    ).origin
-    alike = NetworkDemand.estimate(blocks, noisy, total, WEAVE.generation).origin
+    found = Demand.estimate(blocks, noisy, total, WEAVE.generation).origin
+    silent = {name: block for name, block in noisy.items() if name != "origin"}
+    blind = Demand.estimate(blocks, silent, total, WEAVE.generation).origin
+    # All cells held against the mean of all.
+    alike = judge_counts(noisy["origin"].value, noisy["origin"].scale)[0]
     off = [np.sqrt(np.mean((one - true) ** 2)) for one in (found, blind, alike)]
     assert off[0] < 0.95 * off[1]
     assert off[0] < 0.8 * off[2]
-    # As it was: all cells held against the mean of all.
-    mass = onto_total(noisy["pair"].value, total)
-    before = _sharpen(alike, blocks.geography.places.order, *_find_slots(blocks)[0], mass, 3)
-    assert off[0] < 0.98 * np.sqrt(np.mean((before - true) ** 2))
 
 
 def test_corners_are_cut_on_grids_only_unless_they_are_to_be_kept():
@@ -147,11 +151,10 @@ def test_drivers_turn_as_often_as_measured():
 def test_single_edges_are_asked_for_earlier_than_single_cells():
     """Busy streets show through the noise long before the average edge does; cells of a grid are arbitrary."""
     low = Fraction(3, 10)
-    eager = WEAVE.model_copy(update={"faint_edges_on_grid": 0.01})
+    eager = WEAVE.model_copy(update={"faint_on_grid": 0.01})
     asked, usual = (measured(kind, wandering(), epsilon=low)[0].noisy for kind in (eager, WEAVE))
     assert "edge" in asked
     assert "edge" not in usual
-    assert "origin" not in asked
 
 
 def test_edges_weigh_more_where_there_are_many_trips_in_all():
@@ -159,25 +162,21 @@ def test_edges_weigh_more_where_there_are_many_trips_in_all():
 
     def weight(places, density):
         signal = places * density
-        weights = Shares().weigh_questions(
-            timed=True, network=True, grid=True, places=places, density=density, signal=signal
-        )
-        return weights["edge"]
+        return Shares().weigh_blocks("grid", timed=True, places=places, signal=signal)["edge"]
 
-    assert weight(900, 10) == Fraction(16, 100)
-    assert weight(5_000, 10) == Fraction(32, 100)
-    assert weight(5_000, 100) == weight(900, 100) == Fraction(35, 100)
+    assert weight(900, 10) == 15
+    assert weight(5_000, 10) == Fraction(100, 3)
+    assert weight(5_000, 100) == weight(900, 100) == 35
 
 
 def test_crossings_weigh_most_where_they_can_be_told_and_are_not_yet_clear():
     def weight(signal):
-        weights = Shares().weigh_questions(timed=False, network=True, grid=True, places=900, signal=signal)
-        return weights.get("crossing", 0)
+        return Shares().weigh_blocks("grid", timed=False, places=900, signal=signal)["crossing"]
 
-    clear = Shares().on_grid.clear_crossings
-    assert weight(0) == 0
-    assert weight(clear) == Shares().crossing
-    assert weight(clear // 3) == weight(3 * clear) == Shares().crossing / 3
+    clear, full = Shares().many_trips, Shares().on_grid["crossing"]
+    assert weight(0) < full / 1_000
+    assert weight(clear) == full
+    assert weight(clear // 4) == weight(4 * clear) == full / 4
 
 
 def test_crossings_that_would_be_noise_are_not_asked_for():
@@ -196,7 +195,7 @@ def test_ways_cross_from_tile_to_tile_as_measured():
         seen = walks_of(trips)
         return np.bincount(tiles.find(seen.location, seen.offsets, seen.moves), minlength=tiles.cells)
 
-    without = WEAVE.model_copy(update={"faint_crossings": 1e9})
+    without = WEAVE.model_copy(update={"shares": Shares(many_trips=10**9)})
     raw = runs(wandering())
     off = [
         np.abs(runs(made) - raw).sum() / raw.sum()
@@ -209,23 +208,29 @@ def test_half_of_the_drivers_feel_the_costs_of_the_round_before():
     """Else a street that was made cheaper takes all trips from the one beside it, and gives them back a round later."""
     blocks, _, noisy = read_blocks(model())
     grid, rng = wandering().world, np.random.default_rng(1)
-    demand = GridDemand.estimate(blocks, noisy, float(model().trips), QUICK)
-    cheap = np.zeros(len(DrivenWays(demand, grid, QUICK).first_choices))
+    demand = Demand.estimate(blocks, noisy, float(model().trips), QUICK)
+    cheap = np.zeros(len(DrivenWays(demand, grid, QUICK).first_shares))
     cheap[DRIVE_CHOICES.index(DriveChoice(1, 0))] = 1.0  # no detours, along cheap edges
     # Along even rows moves cost little in one round, along odd rows in the next.
     row = grid.row[grid.sources]
     along = row == grid.row[grid.indices]
     even, odd = (np.where(along & (row % 2 == parity), 0.3, 1.0) for parity in (0, 1))
 
-    def share_on_odd_rows(before):
+    def share_on_odd_rows(costs):
         ways = DrivenWays(demand, grid, QUICK)
-        for learnt in before:
-            ways.draw(100, cheap, learnt, rng)
-        walks = ways.draw(4_000, cheap, odd, rng).walks
+        ways.learnt = costs
+        walks = ways.draw(4_000, cheap, rng).walks
         rows = grid.row[walks.location]
         flat = walks.moves[rows[walks.moves] == rows[walks.moves + 1]]
         return float((rows[flat] % 2 == 1).mean())
 
-    alone, mixed = share_on_odd_rows([np.ones(grid.edges)]), share_on_odd_rows([np.ones(grid.edges), even])
+    alone, mixed = share_on_odd_rows([odd]), share_on_odd_rows([odd, even])
     assert alone > 0.7
     assert 0.35 < mixed < 0.65
+    ways, found = DrivenWays(demand, grid, QUICK), model().weave(1).found
+    ways.learn(found)
+    assert len(ways.learnt) == 1
+    first = ways.learnt[0]
+    ways.learn(found)
+    assert len(ways.learnt) == 2
+    assert ways.learnt[1] is first

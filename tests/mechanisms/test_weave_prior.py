@@ -5,8 +5,7 @@ import pytest
 
 from wayveil.errors import ParameterError
 from wayveil.mechanisms.weave import Weave
-from wayveil.mechanisms.weave.expected_error import count_trips
-from wayveil.mechanisms.weave.measurements import Measurements
+from wayveil.mechanisms.weave.measurements import Measurements, count_trips
 from wayveil.privacy.bits import SeededBits
 from wayveil.run import make_release as release
 from wayveil.trips.trips import Trips

@@ -17,7 +17,7 @@ PICKY = Weave(weakest=1e12, generation=QUICK)
 
 
 def share_of_the_number():
-    weights = PICKY.shares.weigh_questions(timed=True, network=True, triples=False)
+    weights = PICKY.shares.weigh_blocks("network", timed=True)
     return weights["trips"] / sum(weights.values())
 
 

@@ -241,7 +241,7 @@ def _taxonomy() -> dict[str, bytes]:
 @cache
 def _tiny_release() -> Release:
     trips = Trips.of_lists([[0, 1, 2], [3, 4], [5]] * 20, WORLD, rider=np.arange(60))
-    small = Generation(least=50, most=60, early=50, sweeps=1, rounds=1, iterations=3)
+    small = Generation(least=50, most=60, rounds=1, iterations=3)
     return release(
         trips, Weave(weakest=0, generation=small), epsilon=8, unit=Trip(), bits=SeededBits(1), seed=1
     )

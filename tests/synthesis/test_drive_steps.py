@@ -5,10 +5,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from wayveil.mechanisms.weave.drives import add_corners, draw_clips, find_corner_share, step_back
+from wayveil.mechanisms.weave.drives import _GridArrays, add_corners, step_back
 from wayveil.world.grid import Grid, Layout
 from wayveil.world.grid_moves import find_corners
-from wayveil.world.walk_blocks import Walks
 
 GRID = Grid(Layout.of_counts("0,0,1,1", 6, 6))
 DIAGONAL = np.array([0, 7, 14, 21, 28], np.int32)
@@ -21,7 +20,7 @@ def many(walk, count):
 @pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
 def test_corners_are_seen_as_often_as_asked_for_and_ways_stay_ways(share):
     location, offsets = add_corners(
-        GRID, *many(DIAGONAL, 2_000), np.full(2_000, share), np.random.default_rng(1)
+        _GridArrays.of(GRID), *many(DIAGONAL, 2_000), np.full(2_000, share), np.random.default_rng(1)
     )
     assert np.diff(offsets).mean() == pytest.approx(5 + 4 * share, abs=0.1)
     inside = np.ones(len(location), bool)
@@ -31,14 +30,7 @@ def test_corners_are_seen_as_often_as_asked_for_and_ways_stay_ways(share):
     # What was added is a corner: cut out again, the walks are what they were.
     kept = ~find_corners(GRID, location, offsets)
     assert np.array_equal(location[kept], many(DIAGONAL, 2_000)[0])
-    found = find_corner_share(GRID, Walks(location, offsets), np.ones(2_000))
-    assert found == pytest.approx(share, abs=0.03)
-
-
-def test_clips_are_anything_at_first_and_near_what_was_learnt_later():
-    rng = np.random.default_rng(2)
-    assert draw_clips(None, 4_000, 4.0, rng).std() == pytest.approx(np.sqrt(1 / 12), abs=0.02)
-    assert draw_clips(0.2, 4_000, 4.0, rng).mean() == pytest.approx(0.2, abs=0.03)
+    assert np.mean(~kept) == pytest.approx(4 * share / (5 + 4 * share), abs=0.03)
 
 
 def test_a_burst_steps_back_at_one_place_and_others_anywhere():

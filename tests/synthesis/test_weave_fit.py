@@ -11,7 +11,6 @@ from scipy.optimize import minimize
 
 from wayveil.counting.local import LocalCounter
 from wayveil.lab.audits.tiny_worlds import small_network
-from wayveil.mechanisms.weave.settings import SolverSettings
 from wayveil.mechanisms.weave.weight_fit import Features, fit_weights, minimise, number_walks
 from wayveil.trips.trips import Trips
 from wayveil.world.walk_blocks import Resolution, WalkBlocks, Walks
@@ -86,9 +85,7 @@ def test_at_the_optimum_the_misfit_is_the_variance_times_the_dual():
     rng = np.random.default_rng(2)
     wanted = rng.random(features.size) @ rows + rng.standard_normal(features.cells)
     variance = np.full(features.cells, 0.5)
-    found = fit_weights(
-        features, wanted, variance, 40.0, iterations=500, solver=SolverSettings(tolerance=1e-9)
-    )
+    found = fit_weights(features, wanted, lambda _: variance, 40.0, iterations=500, tolerance=1e-9)
     assert abs(found.weight.sum() - 40) < 1e-6
     reached = rows.sum(axis=0) > 0
     assert np.allclose((found.weight @ rows)[reached], (wanted - variance * found.dual)[reached], atol=0.02)
@@ -96,34 +93,49 @@ def test_at_the_optimum_the_misfit_is_the_variance_times_the_dual():
     assert 1 <= found.effective <= features.size
 
 
-def test_with_a_prior_and_nothing_to_explain_the_weights_are_the_prior():
+def test_with_nothing_to_explain_the_weights_are_even_whatever_the_kinds():
     _, _, features = features_of()
-    prior = np.random.default_rng(3).random(features.size)
-    found = fit_weights(
-        features,
-        np.zeros(features.cells),
-        np.full(features.cells, 1e9),
-        10.0,
-        prior=prior,
-        iterations=100,
-        solver=SolverSettings(),
-    )
-    assert np.allclose(found.weight, 10 * prior / prior.sum(), rtol=1e-3)
+    kind = np.random.default_rng(3).integers(0, 3, features.size)
+    nothing, variance = np.zeros(features.cells), np.full(features.cells, 1e9)
+    found = fit_weights(features, nothing, lambda _: variance, 10.0, kind=kind, freedom=8.0, iterations=100)
+    assert np.allclose(found.weight, 10 / features.size, rtol=1e-3)
+
+
+def test_shares_of_kinds_change_before_the_trips_of_a_kind_do():
+    """One kind alone explains what is wanted: the freer the shares are, the more weight it gets, at less misfit."""
+    blocks, walks, features = features_of()
+    rows, kind = dense(blocks, walks), np.arange(features.size) % 2
+    wanted = 40 * rows[kind == 1].mean(axis=0)
+    variance = np.full(features.cells, 20.0)
+    share, misfit, uneven = [], [], []
+    for freedom in (1.0, 3.0, 10.0):
+        found = fit_weights(
+            features,
+            wanted,
+            lambda _: variance,
+            40.0,
+            kind=kind,
+            freedom=freedom,
+            iterations=500,
+            tolerance=1e-9,
+        )
+        share.append(found.weight[kind == 1].sum() / 40)
+        misfit.append(np.sum((found.fitted - wanted) ** 2))
+        uneven.append(np.std(found.weight[kind == 1]) / np.mean(found.weight[kind == 1]))
+        assert abs(found.weight.sum() - 40) < 1e-6
+    assert share == sorted(share)
+    assert share[2] > share[0] + 0.1
+    assert misfit == sorted(misfit, reverse=True)
+    assert uneven[2] < uneven[0]
 
 
 def test_a_fit_that_starts_at_its_end_stays_there():
     blocks, walks, features = features_of()
     wanted = np.random.default_rng(4).random(features.size) @ dense(blocks, walks)
     variance = np.full(features.cells, 0.1)
-    one = fit_weights(features, wanted, variance, 40.0, iterations=300, solver=SolverSettings(tolerance=1e-6))
+    one = fit_weights(features, wanted, lambda _: variance, 40.0, iterations=300, tolerance=1e-6)
     two = fit_weights(
-        features,
-        wanted,
-        variance,
-        40.0,
-        start=one.dual,
-        iterations=300,
-        solver=SolverSettings(tolerance=1e-6),
+        features, wanted, lambda _: variance, 40.0, start=one.dual, iterations=300, tolerance=1e-6
     )
     assert two.steps < one.steps / 2
     assert np.allclose(one.weight, two.weight, rtol=0.05, atol=1e-3)
@@ -140,14 +152,14 @@ def test_the_descent_finds_what_another_solver_finds():
             0.5 * x @ matrix @ x - target @ x + np.log(np.exp(x).sum())
         ), matrix @ x - target + np.exp(x) / np.exp(x).sum()
 
-    found, steps = minimise(function, np.zeros(30), 500, 1e-15, SolverSettings())
+    found, steps = minimise(function, np.zeros(30), 500, 1e-15)
     expected = minimize(function, np.zeros(30), jac=True, method="BFGS", options={"gtol": 1e-9}).x
     assert np.allclose(found, expected, atol=1e-4)
     assert 0 < steps < 500
 
 
 def test_a_minimum_is_not_left_again():
-    point, steps = minimise(lambda x: (float(x @ x), 2 * x), np.zeros(3), 10, 1e-9, SolverSettings())
+    point, steps = minimise(lambda x: (float(x @ x), 2 * x), np.zeros(3), 10, 1e-9)
     assert steps == 0
     assert np.array_equal(point, np.zeros(3))
 
@@ -159,13 +171,9 @@ def test_a_start_that_puts_all_weight_on_few_trips_does_not_stop_the_fit():
     with ThreadPoolExecutor(2) as pool:
         wanted = features.add_up(rng.random(features.size) * 2 * total / features.size, pool)
     variance = np.full(features.cells, 4.0)
-    cold = fit_weights(
-        features, wanted, variance, total, iterations=100, solver=SolverSettings(tolerance=1e-6)
-    )
+    cold = fit_weights(features, wanted, lambda _: variance, total, iterations=100, tolerance=1e-6)
     far = np.where(np.arange(features.cells) % 7 == 0, 60.0, 0.0)
-    warm = fit_weights(
-        features, wanted, variance, total, iterations=100, solver=SolverSettings(tolerance=1e-6), start=far
-    )
+    warm = fit_weights(features, wanted, lambda _: variance, total, iterations=100, tolerance=1e-6, start=far)
     assert warm.steps > 0
     assert np.allclose(warm.weight, cold.weight, atol=0.01 * total / features.size)
 

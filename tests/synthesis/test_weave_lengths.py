@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from wayveil.mechanisms.weave import Weave
-from wayveil.mechanisms.weave.driven_support import _GridArrays, _pick_points, _wander, _Ways
+from wayveil.mechanisms.weave.drives import _GridArrays, _pick_points, _wander, _Ways
 from wayveil.mechanisms.weave.estimates import CellEstimates
 from wayveil.mechanisms.weave.lengths import LengthLaw, read_lengths
-from wayveil.mechanisms.weave.settings import LengthSettings
+from wayveil.mechanisms.weave.settings import Generation
 from wayveil.simulate.feed import write_city
 from wayveil.simulate.habit import simulate_habit
 from wayveil.simulate.taxis import STUDY_BOX, simulate_taxis
@@ -45,7 +45,7 @@ def test_a_tail_below_the_noise_is_read_as_it_goes_on(seed):
     true = np.bincount(np.searchsorted(edges, raw, side="right") - 1, minlength=len(edges))
     noisy = np.concatenate([true, np.zeros(3 * len(edges))])
     noisy = CellEstimates(noisy + rng.laplace(0, 16, len(noisy)), 16 * 2**0.5)
-    found = read_lengths(noisy, None, edges, len(raw), LengthSettings())
+    found = read_lengths(noisy, None, edges, len(raw), Generation())
     drawn = LengthLaw(edges, found.value).draw(100_000, rng)[1]
     assert abs(drawn.mean() / raw.mean() - 1) < 0.1
 
@@ -59,7 +59,7 @@ def test_ways_have_as_many_visits_as_asked_for_and_end_where_they_should():
     wanted = fewest + np.where(fewest == 1, 2, 1) * rng.integers(0, 60, len(fewest)) * 2
     for wavering in (0.1, 1.0):
         ways = _Ways(origin, destination, wanted, np.full(len(origin), wavering))
-        location, offsets = _wander(_GridArrays.of(grid), ways, np.ones(grid.size), 4, rng)
+        location, offsets = _wander(_GridArrays.of(grid), ways, rng)
         assert (np.diff(offsets) == wanted).all()
         assert (location[offsets[1:] - 1] == destination).all()
 

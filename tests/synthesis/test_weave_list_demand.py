@@ -3,7 +3,7 @@
 import numpy as np
 
 from wayveil.mechanisms.weave.estimates import CellEstimates
-from wayveil.mechanisms.weave.list_support import estimate_visits
+from wayveil.mechanisms.weave.moves import estimate_visits
 from wayveil.mechanisms.weave.settings import Generation
 
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from wayveil.mechanisms.weave.estimates import CellEstimates
-from wayveil.mechanisms.weave.lengths import LengthLaw, read_lengths_on_list
+from wayveil.mechanisms.weave.lengths import LengthLaw, read_lengths
 from wayveil.mechanisms.weave.moves import MoveRows
-from wayveil.mechanisms.weave.repeating_walks import RepeatFactors, WalkPlan
-from wayveil.mechanisms.weave.settings import LengthSettings, ListSettings
+from wayveil.mechanisms.weave.settings import Generation
+from wayveil.mechanisms.weave.walks import RepeatFactors, WalkPlan
 from wayveil.world.repeats import BACK, NEW, REMEMBERED, STAY, VISIT_KINDS, classify_visits, count_contexts
 from wayveil.world.walk_blocks import length_edges
 
@@ -38,8 +38,8 @@ def wanted(kind: int, share: float) -> CellEstimates:
 @pytest.mark.parametrize("kind", [BACK, STAY])
 def test_walks_repeat_visits_as_often_as_they_were_told_to(kind):
     rng, rows, few = np.random.default_rng(2), anywhere(), plan(20_000, 5)
-    memory = RepeatFactors.learn(wanted(kind, 0.8), 2, 0, rows, few, ListSettings(), rng)
-    location, offsets, _ = memory.walk(rows, few, ListSettings(), rng)
+    memory = RepeatFactors.learn(wanted(kind, 0.8), 2, 0, rows, few, rng)
+    location, offsets, _ = memory.walk(rows, few, rng)
     found = classify_visits(location, offsets, SIZE).reshape(-1, 5)[:, 2:]
     assert abs(np.mean(found == kind) - 0.8) < 0.03
 
@@ -48,7 +48,7 @@ def test_a_walk_that_returns_ends_where_it_began_and_others_do_not():
     rng, rows = np.random.default_rng(3), anywhere()
     memory = RepeatFactors(0, 0, np.ones((1, 1, VISIT_KINDS)))
     for returns in (0, 1):
-        location, _, _ = memory.walk(rows, plan(2_000, 4, returns), ListSettings(), rng)
+        location, _, _ = memory.walk(rows, plan(2_000, 4, returns), rng)
         walks = location.reshape(-1, 4)
         assert np.all((walks[:, 0] == walks[:, 3]) == bool(returns))
 
@@ -56,9 +56,7 @@ def test_a_walk_that_returns_ends_where_it_began_and_others_do_not():
 def test_walks_rather_end_where_walks_end():
     end = np.where(np.arange(SIZE) < 3, 0.9, 0.01)
     memory = RepeatFactors(0, 0, np.ones((1, 1, VISIT_KINDS)))
-    location, _, _ = memory.walk(
-        anywhere()._replace(end=end), plan(2_000, 3), ListSettings(), np.random.default_rng(4)
-    )
+    location, _, _ = memory.walk(anywhere()._replace(end=end), plan(2_000, 3), np.random.default_rng(4))
     assert np.mean(location.reshape(-1, 3)[:, 2] < 3) > 0.8
 
 
@@ -68,7 +66,7 @@ def test_walks_follow_the_rows():
         np.arange(SIZE + 1), following, np.ones(SIZE), np.zeros(SIZE), np.full(SIZE, 1 / SIZE), np.ones(SIZE)
     )
     memory = RepeatFactors(0, 0, np.ones((1, 1, VISIT_KINDS)))
-    location, _, mass = memory.walk(rows, plan(500, 6), ListSettings(), np.random.default_rng(5))
+    location, _, mass = memory.walk(rows, plan(500, 6), np.random.default_rng(5))
     assert all((two - one) % SIZE == 1 for walk in location.reshape(-1, 6) for one, two in pairwise(walk))
     assert abs(mass[0, 0, NEW] - 500) < 1e-3
     assert REMEMBERED == VISIT_KINDS + 1
@@ -81,7 +79,9 @@ def lengths_of(counts: dict[int, float], deviation: float, seed=1) -> tuple[Leng
         true[min(length - 1, 1), np.searchsorted(edges, length, side="right") - 1] = count
     noise = np.random.default_rng(seed).laplace(0, deviation / 2**0.5, true.shape)
     noisy = CellEstimates((true + noise).ravel(), deviation)
-    return LengthLaw(edges, read_lengths_on_list(noisy, edges, true.sum(), LengthSettings()).value), true
+    return LengthLaw(
+        edges, read_lengths(noisy, None, edges, true.sum(), Generation(), on_list=True).value
+    ), true
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -106,9 +106,7 @@ def test_visits_are_new_as_often_as_they_should_be_also_when_most_places_are_kno
     rng, rows, few = np.random.default_rng(6), anywhere(), plan(20_000, 10)
     table = np.zeros((count_contexts(2), VISIT_KINDS))
     table[:, STAY] = table[:, NEW] = 0.5
-    memory = RepeatFactors.learn(
-        CellEstimates(1_000 * table.ravel(), 1e-6), 2, 0, rows, few, ListSettings(), rng
-    )
-    location, offsets, _ = memory.walk(rows, few, ListSettings(), rng)
+    memory = RepeatFactors.learn(CellEstimates(1_000 * table.ravel(), 1e-6), 2, 0, rows, few, rng)
+    location, offsets, _ = memory.walk(rows, few, rng)
     late = classify_visits(location, offsets, SIZE).reshape(-1, 10)[:, 6:]
     assert abs(np.mean(late == NEW) - 0.5) < 0.12

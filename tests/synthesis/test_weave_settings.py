@@ -49,11 +49,16 @@ def constants(source: str):
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: path.stem)
 def test_no_constant_stands_outside_the_settings(path):
+    # Numbers that no release depends on but by rounding, memory or units; the others stand in the settings.
     allowed = {
-        "weight_fit": ["MOST_WORKERS = 8"],
+        "weight_fit": [0.3, "MOST_WORKERS = 8", "TOLERANCE = 0.3"],
         "weaving": ["HOURS_OF_A_DAY, HOURS_OF_A_WEEK = (24, 168)"],
+        "moves": ["SMALL_TABLE = 100000"],
+        "noisy_blocks": ["FEWEST_TRIPS = 10"],
+        # What the field counts over: quarters of a day, and six by six parts of a city.
+        "resolution": ["BANDS, TILES = (6, 6)"],
         # `tells`: what verdicts take off, which is no part of the release.
-        "weave": [0.7],
+        "weave": [0.7, "MOST_MOVES, MANY_PLACES = (20000000, 500)"],
     }
     assert list(constants(path.read_text())) == allowed.get(path.stem, [])
 
@@ -65,12 +70,12 @@ def test_a_constant_outside_the_settings_would_be_seen():
 
 def test_every_setting_is_described_and_stands_on_the_datasheet():
     found = list(fields(Weave))
-    assert len(found) > 100
+    leaves = [name for _, name, field in found if name not in ("shares", "generation")]
+    assert len(leaves) <= 40
     assert [name for _, name, field in found if not field.description] == []
     sheet = Weave().describe()["parameters"]
-    assert sheet["generation"]["shrinkage"]["doubtful"] == 0.35
-    assert sheet["generation"]["on_list"]["doubtful_move"] == 0.6
-    assert sheet["shares"]["on_list"]["half_moves"] == "3/100"
+    assert sheet["generation"]["doubtful"] == 0.35
+    assert sheet["shares"]["on_list"]["move"] == "420"
     assert Weave(**sheet) == Weave()
 
 

@@ -2,10 +2,10 @@ import numpy as np
 
 from wayveil.mechanisms.weave.drives import Streets, estimate_flows
 from wayveil.mechanisms.weave.estimates import CellEstimates
-from wayveil.mechanisms.weave.settings import StreetSettings
+from wayveil.mechanisms.weave.settings import Generation
 from wayveil.world.grid import Grid
 
-SETTINGS = StreetSettings()
+SETTINGS = Generation()
 GRID = Grid.parse("grid:37.60,-122.50,37.80,-122.25@30x30")
 
 
@@ -95,10 +95,9 @@ def test_estimates_are_surer_than_counts_but_never_certain():
     found = estimate_flows(GRID, noisy, np.inf, SETTINGS)
     assert found.each is not None
     assert found.each.max() <= 5.0
-    assert found.each.min() >= 5.0 * np.sqrt(SETTINGS.surest) - 1e-9
+    assert found.each.min() >= 5.0 * np.sqrt(1 / 5) - 1e-9
 
 
-def test_without_noise_or_spans_counts_stay_as_they_are():
-    exact, noisy = CellEstimates(flows_on_streets(), 0.0), with_noise(flows_on_streets(), 5.0)
+def test_without_noise_counts_stay_as_they_are():
+    exact = CellEstimates(flows_on_streets(), 0.0)
     assert estimate_flows(GRID, exact, np.inf, SETTINGS) is exact
-    assert estimate_flows(GRID, noisy, np.inf, StreetSettings(spans=())) is noisy

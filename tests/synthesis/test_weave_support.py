@@ -7,7 +7,7 @@ import pytest
 
 from wayveil.mechanisms.markov import Markov
 from wayveil.mechanisms.weave import Weave
-from wayveil.mechanisms.weave.demand import NetworkDemand, estimate_places
+from wayveil.mechanisms.weave.demand import Demand
 from wayveil.mechanisms.weave.estimates import CellEstimates
 from wayveil.mechanisms.weave.routes import (
     LINES,
@@ -16,18 +16,18 @@ from wayveil.mechanisms.weave.routes import (
     SECONDS,
     Costs,
     RouteChoice,
-    draw_routes,
+    RoutedWays,
     find_routes,
-    guess_choices,
 )
-from wayveil.mechanisms.weave.settings import EndSettings
-from wayveil.mechanisms.weave.support_fit import read_blocks
-from wayveil.mechanisms.weave.weaving import add_times
+from wayveil.mechanisms.weave.weaving import add_times, read_blocks
 from wayveil.simulate.habit import simulate_habit
 from wayveil.synthesis.public_knowledge import floor
 from wayveil.trips.trips import Trips
 from wayveil.utility.count_queries import CountQueryError
 from wayveil.world.paths import along_paths, shortest_paths
+from wayveil.world.walk_blocks import Resolution, WalkBlocks
+from wayveil.world.world import World
+from wayveil.world.zones import Geography
 from weave_city import QUICK, measured, small_town, town_trips
 
 
@@ -101,12 +101,10 @@ def _fewest_lines(network, location, offsets):
 
 def test_a_support_has_all_kinds_of_routes_and_only_legal_ones(model):
     blocks, _, noisy = read_blocks(model)
-    demand = NetworkDemand.estimate(blocks, noisy, float(model.trips), QUICK)
-    network = small_town()
-    rng = np.random.default_rng(2)
-    support = draw_routes(
-        demand, Costs(network, QUICK), 3_000, guess_choices(network, 0.3), np.ones(network.edges), rng
-    )
+    demand = Demand.estimate(blocks, noisy, float(model.trips), QUICK)
+    network, rng = small_town(), np.random.default_rng(2)
+    ways = RoutedWays(demand, network, QUICK)
+    support = ways.draw(3_000, ways.first_shares, rng)
     walks = support.walks
     assert set(np.unique(support.kind)) == {at for at, how in enumerate(ROUTE_CHOICES) if how.walks}
     assert np.all(network.edge_index(walks.location[walks.moves], walks.location[walks.moves + 1]) >= 0)
@@ -140,14 +138,22 @@ def test_private_data_bring_more_than_public_knowledge_and_more_than_a_chain():
     assert error[0] < 0.7 * min(error[1:])
 
 
+def ends_of(places, bits, fine, coarse, total):
+    """Estimated trips at places of one line, from their noisy counts and those of zones."""
+    look = Resolution(ends=bits, hours=0, pairs=0, edges=0, distances=1, growth=100, times=0, bands=0)
+    blocks = WalkBlocks(Geography(World([f"p{i:04d}" for i in range(places)])), look)
+    noisy = {"origin": fine, "destination": fine, "origin zone": coarse, "destination zone": coarse}
+    known = {name: cells for name, cells in noisy.items() if cells is not None}
+    return Demand.estimate(blocks, known, total, QUICK).origin
+
+
 def test_masses_of_places_keep_their_total_and_follow_what_stands_out():
     rng = np.random.default_rng(1)
     true = np.full(64, 10.0)
     true[5] = 500.0
-    zone = np.arange(64) // 8
     fine = CellEstimates(true + rng.laplace(0, 10, 64), 10 * 2**0.5)
-    coarse = CellEstimates(np.bincount(zone, true) + rng.laplace(0, 5, 8), 5 * 2**0.5)
-    mass = estimate_places(fine, coarse, zone, true.sum(), EndSettings())
+    coarse = CellEstimates(true.reshape(8, 8).sum(axis=1) + rng.laplace(0, 5, 8), 5 * 2**0.5)
+    mass = ends_of(64, 3, fine, coarse, true.sum())
     assert abs(mass.sum() - true.sum()) < 1e-6 * true.sum()
     assert mass.min() > 0
     assert abs(mass[5] - 500) < 80
@@ -156,20 +162,17 @@ def test_masses_of_places_keep_their_total_and_follow_what_stands_out():
 
 def test_noise_alone_makes_no_place_stand_out():
     rng = np.random.default_rng(2)
-    zone = np.repeat(np.arange(4), 1_000)
     for _ in range(5):
         fine = CellEstimates(2.5 + rng.laplace(0, 200, 4_000), 200 * np.sqrt(2))
-        coarse = CellEstimates(np.full(4, 2_500.0), 10.0)
-        mass = estimate_places(fine, coarse, zone, 10_000.0, EndSettings())
+        mass = ends_of(4_000, 2, fine, CellEstimates(np.full(4, 2_500.0), 10.0), 10_000.0)
         # A few tall peaks of noise would otherwise take most of the ten thousand trips.
         assert np.sort(mass)[-5:].sum() < 0.5 * 10_000
         assert np.median(mass) > 0.5
 
 
 def test_places_share_their_zone_evenly_where_only_zones_were_asked_for():
-    zone = np.array([0, 0, 1, 1, 1])
-    mass = estimate_places(None, CellEstimates(np.array([60.0, 30.0]), 1.0), zone, 90.0, EndSettings())
-    assert np.allclose(mass, 0.98 * np.array([30, 30, 10, 10, 10]) + 0.02 * 18)
+    mass = ends_of(5, 1, None, CellEstimates(np.array([60.0, 30.0]), 1.0), 90.0)
+    assert np.allclose(mass, 0.98 * np.array([20, 20, 20, 15, 15]) + 0.02 * 18)
 
 
 def test_times_follow_the_timetable_from_a_departure_inside_the_bin():

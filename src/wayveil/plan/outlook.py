@@ -23,7 +23,7 @@ from wayveil.mechanisms.shared_fields import visit_contribution
 from wayveil.mechanisms.tap_counts import TapCounts
 from wayveil.mechanisms.tap_margins import TapMargins
 from wayveil.mechanisms.weave import Weave
-from wayveil.mechanisms.weave.shares import BLOCKS_OF
+from wayveil.mechanisms.weave.settings import BLOCKS_OF
 from wayveil.plan.need_cells import HOURS, count_cells
 from wayveil.plan.needs import Need
 from wayveil.privacy.bits import SeededBits
@@ -35,7 +35,6 @@ from wayveil.privacy.weights import Size
 from wayveil.progress import step
 from wayveil.simulate.crowd import Crowd
 from wayveil.trips.trips import Trips
-from wayveil.world.network import Network
 from wayveil.world.world import World
 from wayveil.world.zones import Geography
 
@@ -166,8 +165,7 @@ class Forecast:
         if not isinstance(self.mechanism, Weave):
             return False
         signal = self.crowd.rides / self.stands_for / (self.bound or 1) * epsilon
-        places = 1.0 if isinstance(self.world, Network) else self.world.size / self.mechanism.many_places
-        return signal < SURELY * self.mechanism.weakest * max(1.0, places)
+        return signal < SURELY * self.mechanism.least_signal(self.world)
 
     def scales(self, epsilon: float) -> dict[str, float]:
         """Laplace scale of the noise of each question that is counted cell by cell, in rides as they are shown."""

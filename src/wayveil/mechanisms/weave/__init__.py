@@ -1,10 +1,9 @@
 """Weave: from noisy blocks of counts to trips. Draw many plausible ones, weight them to explain the counts, resample.
 
-what is asked      weave, shares, resolution      what was bought    noisy_blocks, estimates, measurements
-what is drawn      demand, routes, drives, driven_support on networks and grids; moves, repeating_walks, list_support
-                   on plain lists
-how it is fitted   support_fit, weight_fit
-how trips come out weaving; expected_error says how far off they will be; settings has every constant
+what is asked      weave, resolution                what was bought  noisy_blocks, estimates, lengths
+what is drawn      demand; routes on networks, drives on grids, moves and walks on plain lists
+how it is fitted   weight_fit
+how trips come out weaving, measurements; settings has every constant
 """
 
 from typing import TYPE_CHECKING, Any

@@ -1,16 +1,15 @@
-"""Where trips begin and end, and when: on networks, and on grids."""
+"""Where trips begin and end, and when."""
 
 from dataclasses import dataclass
-from math import sqrt
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from wayveil.arrays import Floats, Ints
-from wayveil.mechanisms.weave.estimates import CellEstimates, group_alike, shrink_counts
-from wayveil.mechanisms.weave.settings import EndSettings, Generation
+from wayveil.mechanisms.weave.estimates import CellEstimates, group_alike, judge_counts
+from wayveil.mechanisms.weave.settings import Generation
 from wayveil.synthesis.projection import onto_total
+from wayveil.world.grid import Grid
 from wayveil.world.walk_blocks import WalkBlocks, Walks
 from wayveil.world.zones import take_apart
 
@@ -26,29 +25,52 @@ class Demand:
     origin: Floats
     destination: Floats
 
-    def draw_pairs(self, count: int, rng: np.random.Generator) -> tuple[Ints, Ints]:
-        """A leaf of the partition by its mass, then an origin and a destination inside by theirs."""
-        zones, starts = self.blocks.geography.places, self.blocks.leaves
-        if starts is None:
-            raise ValueError("there are no leaves")
-        mass = onto_total(self.noisy["pair"].value, self.total)
-        leaf = rng.choice(len(starts), count, p=mass / mass.sum())
-        sizes = np.diff(np.append(starts, 1 << 2 * zones.depth))
-        side = np.int64(1) << (np.round(np.log2(sizes)).astype(np.int64) // 2)
-        low = take_apart(starts, zones.depth)
-        return (
-            self._draw_inside(self.origin, low[0][leaf], side[leaf], rng),
-            self._draw_inside(self.destination, low[1][leaf], side[leaf], rng),
+    @classmethod
+    def estimate(
+        cls, blocks: WalkBlocks, noisy: dict[str, CellEstimates], total: float, settings: Generation
+    ) -> "Demand":
+        """Read trips that begin and end at each place off noisy counts of places, of zones, and of pairs of zones."""
+        origin, destination = (
+            _estimate_ends(end, side, blocks, noisy, total, settings)
+            for side, end in enumerate(("origin", "destination"))
         )
+        return cls(blocks, noisy, total, settings, origin, destination)
 
-    def _draw_inside(self, mass: Floats, low: Ints, side: Ints, rng: np.random.Generator) -> Ints:
-        """A place by mass among those with codes from `low` on; codes without a place give the next one."""
-        zones = self.blocks.geography.places
-        running = np.concatenate([[0.0], np.cumsum(mass[zones.order])])
-        first, last = zones.slots(low, low + side)
-        drawn = running[first] + rng.random(len(low)) * (running[last] - running[first])
-        slot = np.searchsorted(running, drawn, side="right") - 1
-        return zones.order[np.clip(slot, 0, len(mass) - 1)]
+    def draw_ends(self, count: int, rng: np.random.Generator) -> tuple[Ints, Ints]:
+        """Draw about `count` origins and destinations, of twice as many so that their distances are as measured."""
+        drawn = 2 * count
+        origin, destination = (
+            rng.choice(len(mass), drawn, p=mass / mass.sum()) for mass in (self.origin, self.destination)
+        )
+        bound = np.flatnonzero(rng.random(drawn) >= self.settings.anywhere)
+        if self.blocks.leaves is not None and len(bound):
+            origin[bound], destination[bound] = self.draw_pairs(len(bound), rng)
+        kept = np.flatnonzero(rng.random(drawn) < self._weigh_distances(origin, destination))
+        return origin[kept], destination[kept]
+
+    def draw_pairs(self, count: int, rng: np.random.Generator) -> tuple[Ints, Ints]:
+        """Draw a leaf of the partition by its mass, then an origin and a destination inside by theirs."""
+        mass = onto_total(self.noisy["pair"].value, self.total)
+        leaf = rng.choice(len(mass), count, p=mass / mass.sum())
+        order, found = self.blocks.geography.places.order, []
+        for ends, (first, last) in zip((self.origin, self.destination), find_slots(self.blocks), strict=True):
+            running = np.concatenate([[0.0], np.cumsum(ends[order])])
+            low, high = running[first[leaf]], running[last[leaf]]
+            slot = np.searchsorted(running, low + rng.random(count) * (high - low), side="right") - 1
+            found.append(order[np.clip(slot, 0, len(ends) - 1)])
+        return found[0], found[1]
+
+    def _weigh_distances(self, origin: Ints, destination: Ints) -> Floats:
+        """Return the probability to keep each pair, so that distances are as the noisy histogram says."""
+        noisy = self.noisy.get("distance")
+        if noisy is None:
+            return np.full(len(origin), 1 / 2)
+        pairs = np.stack([origin, destination], axis=1).astype(np.int32)
+        distance = self.blocks.distance(Walks(pairs.ravel(), 2 * np.arange(len(pairs) + 1)))
+        found = np.bincount(distance, minlength=len(noisy.value)) * (self.total / len(distance))
+        wanted = onto_total(noisy.value, self.total)
+        keep = np.clip((wanted + noisy.deviation) / (found + noisy.deviation), 1 / 10, 10)[distance]
+        return np.minimum(keep / (2 * keep.mean()), 1.0)
 
     def draw_time_bins(self, origin: Ints, destination: Ints, rng: np.random.Generator) -> Ints | None:
         """A time bin for each trip, from how busy its two zones are: as if the two said so independently."""
@@ -68,7 +90,7 @@ class Demand:
         return _draw_bins(everywhere, likely[0], likely[1], zone[0], zone[1], drawn)
 
     def _estimate_hours(self) -> Floats:
-        """Shares of the time bins over all zones: the mean of the views of them, weighted by their precision."""
+        """Return shares of the time bins over all zones: the mean of the views of them, weighted by their precision."""
         times = self.blocks.resolution.times
         views = [
             (table.value.reshape(times, -1).sum(axis=1), len(table.value) / times * table.deviation**2)
@@ -77,14 +99,15 @@ class Demand:
         ]
         precise = np.array([1 / variance for _, variance in views])
         mean = precise @ np.stack([view for view, _ in views]) / precise.sum()
-        mass = onto_total(mean, self.total) + self.settings.ends.any_hour * self.total / times
+        # One trip more in every bin: none is impossible.
+        mass = onto_total(mean, self.total) + 1
         return mass / mass.sum()
 
     def _estimate_hours_by_zone(self, name: str, everywhere: Floats) -> Floats:
-        """Shares of the time bins in each zone, drawn towards those of all zones."""
-        table = self.noisy[name].value.reshape(self.blocks.resolution.times, -1).T
-        mass = onto_total(table, self.total)
-        mass += self.settings.ends.usual_hours * self.total / len(table) * everywhere
+        """Return shares of the time bins in each zone, drawn towards those of all zones as far as noise hides it."""
+        noisy = self.noisy[name]
+        mass = onto_total(noisy.value.reshape(len(everywhere), -1).T, self.total)
+        mass += noisy.deviation * np.sqrt(len(everywhere)) * everywhere
         return mass / mass.sum(axis=1, keepdims=True)
 
 
@@ -104,172 +127,77 @@ def _draw_bins(everywhere, one, two, at_one, at_two, drawn):  # type: ignore[no-
     return out
 
 
-class NetworkDemand(Demand):
-    """Draws pairs of ends whose distances are as measured."""
-
-    @classmethod
-    def estimate(
-        cls, blocks: WalkBlocks, noisy: dict[str, CellEstimates], total: float, settings: Generation
-    ) -> "NetworkDemand":
-        """Trips that begin and end at each place, from the noisy blocks of places and of their zones."""
-        geography = blocks.geography
-        zone = geography.places.zone(np.arange(geography.world.size), blocks.resolution.ends)
-        origin, destination = (
-            estimate_places(noisy.get(end), noisy.get(f"{end} zone"), zone, total, settings.ends)
-            for end in ("origin", "destination")
-        )
-        return cls(blocks, noisy, total, settings, origin, destination)
-
-    def draw_ends(self, count: int, rng: np.random.Generator) -> tuple[Ints, Ints]:
-        """About `count` origins and destinations, thinned so that their distances are as measured."""
-        drawn = self.settings.ends.drawn_per_kept * count
-        free = rng.random(drawn) < self.settings.anywhere
-        place = np.arange(len(self.origin))
-        origin = rng.choice(place, drawn, p=self.origin / self.origin.sum())
-        destination = rng.choice(place, drawn, p=self.destination / self.destination.sum())
-        bound = np.flatnonzero(~free)
-        if self.blocks.leaves is not None and len(bound):
-            origin[bound], destination[bound] = self.draw_pairs(len(bound), rng)
-        kept = np.flatnonzero(rng.random(drawn) < self._weigh_distances(origin, destination))
-        return origin[kept], destination[kept]
-
-    def _weigh_distances(self, origin: Ints, destination: Ints) -> Floats:
-        """The probability to keep each pair, so that distances are as the noisy histogram says."""
-        ends, part = self.settings.ends, 1 / self.settings.ends.drawn_per_kept
-        pairs = np.stack([origin, destination], axis=1).astype(np.int32)
-        distance = self.blocks.distance(Walks(pairs.ravel(), 2 * np.arange(len(pairs) + 1)))
-        if "distance" not in self.noisy:
-            return np.full(len(origin), part)
-        wanted = onto_total(self.noisy["distance"].value, self.total) / self.total
-        found = np.bincount(distance, minlength=len(wanted)) / len(distance)
-        ratio = (wanted + ends.distance_floor) / (found + ends.distance_floor)
-        keep = np.clip(ratio, 1 / ends.most_thinning, ends.most_thinning)[distance]
-        return np.minimum(keep * (part / keep.mean()), 1.0)
-
-
-def estimate_places(
-    fine: CellEstimates | None, coarse: CellEstimates | None, zone: Ints, total: float, settings: EndSettings
-) -> Floats:
-    """Trips at places from one or two noisy views: totals of zones, and differences inside a zone as far as they show.
-
-    Zone totals are the mean of both views, weighted by their precision. Places that stand out of their zone by more
-    than noise reaches are believed. The others share what is left of the zone, and differ from its mean by what remains
-    of their noisy difference after shrinking (empirical Bayes).
-    """
-    zones = int(zone.max(initial=0)) + 1
-    places = np.maximum(np.bincount(zone, minlength=zones), 1)
-    whole = onto_total(_estimate_zones(fine, coarse, zone, places, total), total)
-    mass: Floats = (whole / places)[zone]
-    if fine is not None:
-        stands = fine.value - mass > fine.reach(settings.false_cells)
-        mass = np.where(stands, fine.value, 0.0).astype(np.float64)
-        others = np.maximum(np.bincount(zone, ~stands, zones), 1)
-        left = np.maximum(whole - np.bincount(zone, mass, zones), 0.0) / others
-        rest = np.flatnonzero(~stands)
-        apart = fine.value[rest] - (np.bincount(zone[rest], fine.value[rest], zones) / others)[zone[rest]]
-        real = _estimate_signal(apart, fine.deviation, settings.differing_from)
-        mass[rest] = np.maximum(left[zone[rest]] + apart * real, 0.0)
-    inside = np.bincount(zone, mass, zones)
-    mass *= (whole / np.maximum(inside, 1e-12))[zone]
-    everywhere = settings.everywhere
-    return np.asarray((1 - everywhere) * mass + everywhere * total / len(mass), np.float64)
-
-
-def _estimate_zones(
-    fine: CellEstimates | None,
-    coarse: CellEstimates | None,
-    zone: Ints,
-    places: NDArray[np.integer],
-    total: float,
-) -> Floats:
-    """Trips in each zone from its noisy total and the noisy counts of its places."""
-    if coarse is None or len(coarse.value) != len(places):
-        flat = total * places / places.sum()
-        return flat if fine is None else np.bincount(zone, fine.value, len(places)).astype(np.float64)
-    if fine is None:
-        return coarse.value
-    precise, rough = 1 / coarse.deviation**2, 1 / (places * fine.deviation**2)
-    sums = np.bincount(zone, fine.value, len(places))
-    return (precise * coarse.value + rough * sums) / (precise + rough)
-
-
-def _estimate_signal(apart: Floats, deviation: float, differing_from: float) -> float:
-    """The share of noisy differences that is not noise.
-
-    The mean square of Laplace noise has a standard deviation of sqrt(5 / cells) of itself: fewer than `differing_from`
-    of those are no sign that places differ at all.
-    """
-    if len(apart) == 0:
-        return 0.0
-    surplus = float(np.mean(apart**2)) - deviation**2 * (1 + differing_from * sqrt(5 / len(apart)))
-    return max(surplus, 0.0) / (max(surplus, 0.0) + deviation**2)
-
-
-class GridDemand(NetworkDemand):
-    """Draws pairs of ends; where a busy pair was looked at finely, ends of other pairs are drawn as finely."""
-
-    @classmethod
-    def estimate(
-        cls, blocks: WalkBlocks, noisy: dict[str, CellEstimates], total: float, settings: Generation
-    ) -> "GridDemand":
-        """Trips at places from their noisy blocks, sharpened by the leaves of the partition of pairs."""
-        first = super().estimate(blocks, noisy, total, settings)
-        if blocks.leaves is None or "pair" not in noisy:
-            return cls(blocks, noisy, total, settings, first.origin, first.destination)
-        mass = onto_total(noisy["pair"].value, total)
-        ends = [
-            _estimate_ends(noisy.get(name), guess, blocks, slots, mass, settings)
-            for name, guess, slots in zip(
-                ("origin", "destination"),
-                (first.origin, first.destination),
-                _find_slots(blocks),
-                strict=True,
-            )
-        ]
-        return cls(blocks, noisy, total, settings, *ends)
-
-
-def _estimate_ends(
-    noisy: CellEstimates | None,
-    guess: Floats,
-    blocks: WalkBlocks,
-    slots: tuple[Ints, Ints],
-    mass: Floats,
-    settings: Generation,
-) -> Floats:
-    """Trips that begin or end at each place: what pairs of zones say, and single places among their likes."""
-    order, rounds, total = blocks.geography.places.order, settings.drives.sharpenings, float(guess.sum())
-    if noisy is None:
-        return _sharpen(guess, order, *slots, mass, rounds)
-    # A cell in an empty part of the city is like others there, not like the mean of all.
-    expected = _sharpen(np.full(len(guess), total / len(guess)), order, *slots, mass, rounds)
-    group = group_alike(expected, settings.shrinkage)
-    found = shrink_counts(noisy.value, noisy.scale, settings.shrinkage, group)
-    everywhere = settings.ends.everywhere
-    found = (1 - everywhere) * found / max(float(found.sum()), 1e-12) + everywhere / len(found)
-    return _sharpen(total * found, order, *slots, mass, rounds)
-
-
-def _find_slots(blocks: WalkBlocks) -> list[tuple[Ints, Ints]]:
-    """The range of places, in the order of their zones, of both ends of each leaf of the partition."""
+def find_slots(blocks: WalkBlocks) -> list[tuple[Ints, Ints]]:
+    """Return the range of places, in the order of their zones, of both ends of each leaf of the partition."""
     zones, starts = blocks.geography.places, np.asarray(blocks.leaves)
     sizes = np.diff(np.append(starts, 1 << 2 * zones.depth))
     side = np.int64(1) << (np.round(np.log2(sizes)).astype(np.int64) // 2)
     return [zones.slots(low, low + side) for low in take_apart(starts, zones.depth)]
 
 
-def _sharpen(ends: Floats, order: Ints, first: Ints, last: Ints, mass: Floats, rounds: int) -> Floats:
-    """Trips at places that also explain how many are in each range of places: expectation maximisation."""
+def _estimate_ends(
+    end: str,
+    side: int,
+    blocks: WalkBlocks,
+    noisy: dict[str, CellEstimates],
+    total: float,
+    settings: Generation,
+) -> Floats:
+    """Return trips at each place: what zones and pairs of zones say, and single places among their likes.
+
+    A place in an empty part of the city is like others there, not like the mean of all.
+    """
+    size, fine = blocks.geography.world.size, noisy.get(end)
+    on_grid = isinstance(blocks.geography.network, Grid)
+    views = _find_views(end, side, blocks, noisy, total)
+    found = sharpen(np.full(size, total / size), blocks, views)
+    if fine is not None:
+        likely, _ = judge_counts(fine.value, fine.scale, group_alike(found, settings.alike))
+        # Where noise is larger than anything that it might hide, places are what is expected of them.
+        hidden = fine.deviation**2 / (fine.deviation**2 + float(np.mean(likely**2)) + 1e-12)
+        likely *= total / max(float(likely.sum()), 1e-12)
+        found = (1 - hidden) * likely + hidden * found
+    elif on_grid:
+        return found
+    # One trip in fifty anywhere, so that every place can be reached.
+    found = (49 * found + total / size) / 50
+    # Cells of a grid are arbitrary, and most are empty: pairs of zones say more of them than of stops.
+    return sharpen(found, blocks, views) if on_grid else found
+
+
+View = tuple[Ints, Ints, Floats]
+
+
+def _find_views(
+    end: str, side: int, blocks: WalkBlocks, noisy: dict[str, CellEstimates], total: float
+) -> list[View]:
+    """Return ranges of places, in the order of their zones, and the trips in each, as zones and pairs of zones say."""
+    views = []
+    if blocks.leaves is not None and "pair" in noisy:
+        views.append((*find_slots(blocks)[side], onto_total(noisy["pair"].value, total)))
+    zone = noisy.get(f"{end} zone")
+    if zone is not None:
+        zones, bits = blocks.geography.places, blocks.resolution.ends
+        code = np.arange(1 << bits, dtype=np.int64) << (zones.depth - bits)
+        ranges = zones.slots(code, code + (1 << (zones.depth - bits)))
+        views.append((*ranges, onto_total(zone.value, total)))
+    return views
+
+
+def sharpen(ends: Floats, blocks: WalkBlocks, views: list[View]) -> Floats:
+    """Return trips at places that also explain how many are in ranges of places: expectation maximisation."""
+    order = blocks.geography.places.order
     total, found = ends.sum(), ends[order].astype(np.float64)
-    filled = last > first
-    first, last, mass = first[filled], last[filled], mass[filled]
-    for _ in range(rounds):
-        running = np.concatenate([[0.0], np.cumsum(found)])
-        per_trip = mass / np.maximum(running[last] - running[first], 1e-12)
-        steps = np.zeros(len(found) + 1)
-        np.add.at(steps, first, per_trip)
-        np.add.at(steps, last, -per_trip)
-        found = found * np.maximum(np.cumsum(steps)[:-1], 0.0)
+    for _ in range(3):
+        for first, last, mass in views:
+            running = np.concatenate([[0.0], np.cumsum(found)])
+            inside = running[last] - running[first]
+            filled = (last > first) & (inside > 0)
+            per_trip = mass[filled] / inside[filled]
+            steps = np.zeros(len(found) + 1)
+            np.add.at(steps, first[filled], per_trip)
+            np.add.at(steps, last[filled], -per_trip)
+            found = found * np.maximum(np.cumsum(steps)[:-1], 0.0)
     out = np.empty_like(found)
     out[order] = found * (total / max(float(found.sum()), 1e-12))
     return out

@@ -4,10 +4,8 @@ from dataclasses import dataclass
 from math import log, sqrt
 
 import numpy as np
-from numpy.typing import NDArray
 
 from wayveil.arrays import Floats, Ints
-from wayveil.mechanisms.weave.settings import ShrinkageSettings
 from wayveil.synthesis.following import Known
 from wayveil.synthesis.projection import onto_total
 
@@ -20,17 +18,17 @@ class CellEstimates:
            root of the mean square
     """
 
-    value: NDArray[np.float64]
+    value: Floats
     deviation: float
-    each: NDArray[np.float64] | None = None
+    each: Floats | None = None
 
     @classmethod
     def of_known(cls, known: Known) -> "CellEstimates":
-        """Cells whose variances differ."""
+        """Return cells whose variances differ."""
         return cls(known.value, float(np.sqrt(known.variance.mean())), np.sqrt(known.variance))
 
     @property
-    def variance(self) -> NDArray[np.float64]:
+    def variance(self) -> Floats:
         """Of every cell."""
         return np.full(len(self.value), self.deviation**2) if self.each is None else self.each**2
 
@@ -39,30 +37,24 @@ class CellEstimates:
         """The scale of Laplace noise with this deviation."""
         return self.deviation / sqrt(2)
 
-    def reach(self, false_cells: float) -> NDArray[np.float64]:
-        """Return what noise alone exceeds in so few cells: the more cells, the farther its largest value lies out."""
-        return np.sqrt(self.variance / 2) * max(log(len(self.value) / (2 * false_cells)), 1.0)
+    def reach(self) -> Floats:
+        """Return what noise alone exceeds in every second block: the more cells, the farther its largest value."""
+        return np.sqrt(self.variance / 2) * max(log(len(self.value)), 1.0)
 
 
-def group_alike(expected: Floats, settings: ShrinkageSettings) -> Ints:
-    """A group for each cell: cells of a group have about the same expectation."""
-    groups = int(np.clip(len(expected) // settings.fewest_alike, 1, settings.most_groups))
+def group_alike(expected: Floats, alike: int) -> Ints:
+    """Return a group for each cell: cells of a group have about the same expectation, and are at least `alike`."""
+    groups = int(np.clip(len(expected) // alike, 1, 24))
     cuts = np.quantile(expected, np.arange(1, groups) / groups, method="lower")
     # Cells of which nothing is expected are all alike.
     return np.searchsorted(np.unique(cuts), expected, side="left")
 
 
-def shrink_counts(
-    noisy: Floats, scale: float, settings: ShrinkageSettings, group: Ints | None = None
-) -> Floats:
-    """The mean of each count given its noisy value; `scale` is that of the noise (Laplace)."""
-    return judge_counts(noisy, scale, settings, group)[0]
+def judge_counts(noisy: Floats, scale: float, group: Ints | None = None) -> tuple[Floats, Floats]:
+    """Return the mean of each count given its noisy value, and the probability that nothing is there.
 
-
-def judge_counts(
-    noisy: Floats, scale: float, settings: ShrinkageSettings, group: Ints | None = None
-) -> tuple[Floats, Floats]:
-    """The mean of each count, and the probability that nothing is there, given the noisy value."""
+    `scale` is that of the noise (Laplace).
+    """
     mean, nothing = np.maximum(noisy, 0.0), (noisy <= 0).astype(np.float64)
     if scale <= 0 or len(noisy) == 0:
         return mean, nothing
@@ -70,63 +62,61 @@ def judge_counts(
     for number in range(int(group.max()) + 1):
         here = np.flatnonzero(group == number)
         if len(here):
-            found, nothing[here] = _judge_group(noisy[here] / scale, settings)
+            found, nothing[here] = _judge_group(noisy[here] / scale)
             mean[here] = found * scale
     return mean, nothing
 
 
 def keep_likely_counts(
-    noisy: Floats, scale: float, total: float, settings: ShrinkageSettings, group: Ints | None = None
+    noisy: Floats, scale: float, total: float, doubtful: float, group: Ints | None = None
 ) -> Floats:
-    """Counts that add up to a total: only those that are likely something and not nothing, scaled.
+    """Return counts that add up to a total: only those that are likely something and not nothing, scaled.
 
-    Where the signal is weak it is better to have the few places that are certain too often than to send people to the
-    many that noise suggests. What is then still missing goes to the largest of the others.
+    Where the signal is weak it is better to have the few places that are certain too often, up to twice, than to send
+    people to the many that noise suggests. What is then still missing goes to the largest of the others.
     """
-    mean, nothing = judge_counts(noisy, scale, settings, group)
-    found = np.where(nothing < settings.doubtful, mean, 0.0)
+    mean, nothing = judge_counts(noisy, scale, group)
+    found = np.where(nothing < doubtful, mean, 0.0)
     others = np.flatnonzero(found <= 0)
-    found *= min(settings.too_often if len(others) else np.inf, total / max(float(found.sum()), 1e-300))
+    found *= min(2.0 if len(others) else np.inf, total / max(float(found.sum()), 1e-300))
     found[others] = onto_total(noisy[others], total - float(found.sum()))
     return found
 
 
-def _judge_group(value: Floats, settings: ShrinkageSettings) -> tuple[Floats, Floats]:
-    """Means, and probabilities of nothing, for noise of scale one.
+def _judge_group(value: Floats) -> tuple[Floats, Floats]:
+    """Return means, and probabilities of nothing, for noise of scale one (a mixture of exponential laws is learnt).
 
     Values are put into bins that are wide where values are large; the bins give the weights of the laws, and those the
     mean of each bin.
     """
     place = np.arcsinh(value)
-    low, high = float(place.min()), float(place.max()) + 1e-9
-    edges = np.linspace(low, high, settings.bins + 1)
+    edges = np.linspace(float(place.min()), float(place.max()) + 1e-9, 501)
     count = np.histogram(place, edges)[0].astype(np.float64)
     centre = np.sinh((edges[1:] + edges[:-1]) / 2)
     # Means of the exponential laws, from far below the noise to the largest value; none equals the noise's scale.
-    powers = np.arange(settings.lowest_law, max(np.log2(max(value.max(), 1.0)), 1.0) + 1)
-    rates = 1 / np.append(settings.law * 2.0**powers, 1e-6)
+    powers = np.arange(-3, max(np.log2(max(value.max(), 1.0)), 1.0) + 1)
+    rates = 1 / np.append(2.0 ** (powers + 1 / 8), 1e-6)
     likely, moment = _compare_laws(centre[:, None], rates[None, :])
     # The last law says that there is nothing; in large tables that is nearly always true.
     weight = np.full(len(rates), 1 / len(value))
     weight[-1] = 1.0
     weight /= weight.sum()
     used = count > 0
-    for _ in range(settings.rounds):
+    for _ in range(60):
         joint = likely[used] * weight
         joint *= (count[used] / np.maximum(joint.sum(axis=1), 1e-300))[:, None]
         weight = joint.sum(axis=0) / count.sum()
     density = np.maximum(likely @ weight, 1e-300)
-    mean, nothing = (
-        (moment @ weight) / density,
-        (likely * weight)[:, rates * settings.nothing_below > 1].sum(axis=1) / density,
-    )
+    mean = (moment @ weight) / density
+    # A law whose mean is below the noise's scale says that nothing is there.
+    nothing = (likely * weight)[:, rates > 1].sum(axis=1) / density
     # What is taken off changes slowly, also between bins that are wide.
     off = np.interp(value, centre, mean - centre)
     return np.maximum(value + off, 0.0), np.interp(value, centre, nothing)
 
 
 def _compare_laws(value: Floats, rate: Floats) -> tuple[Floats, Floats]:
-    """Density of (exponential count + noise) at a value, and that times the mean of the count given the value.
+    """Return the density of (exponential count + noise) at a value, and that times the mean of the count given it.
 
     Below zero both without the factor exp(value) / 2, above without 1 / 2: what matters is how laws compare.
     """

@@ -5,12 +5,18 @@ from numba import njit
 
 from wayveil.arrays import Floats, Ints
 from wayveil.mechanisms.weave.estimates import CellEstimates
-from wayveil.mechanisms.weave.settings import LengthSettings
+from wayveil.mechanisms.weave.settings import Generation
 from wayveil.synthesis.projection import onto_total
 
 
 def read_lengths(
-    noisy: CellEstimates, distance: CellEstimates | None, edges: Ints, total: float, settings: LengthSettings
+    noisy: CellEstimates,
+    distance: CellEstimates | None,
+    edges: Ints,
+    total: float,
+    settings: Generation,
+    *,
+    on_list: bool = False,
 ) -> CellEstimates:
     """Return the table without most of its noise: as smooth a law of lengths as the noisy counts allow.
 
@@ -33,23 +39,17 @@ def read_lengths(
     base = np.log(np.maximum(law, 1e-12) / law.sum())
     found = [_smooth(row, noisy.deviation, base, at, settings) for row in rows]
     table, variance = (np.array(part) for part in zip(*found, strict=True))
+    if on_list:
+        # A trip that does not end where it began has two visits at least.
+        table[1:, 0] = 0.0
     table *= (trips / np.maximum(table.sum(axis=1), 1e-12))[:, None]
     # Errors of neighbouring bins go together, and the law as a whole is much surer than its bins.
     each = np.minimum(np.sqrt(np.minimum(variance, noisy.deviation**2)), settings.sure * table) + 1e-6
     return CellEstimates(table.ravel(), noisy.deviation, each.ravel())
 
 
-def read_lengths_on_list(
-    noisy: CellEstimates, edges: Ints, total: float, settings: LengthSettings
-) -> CellEstimates:
-    """Return the table, adding up to all trips; those that end where they began come first, single visits with them."""
-    table = read_lengths(noisy, None, edges, total, settings).value.reshape(-1, len(edges))
-    table[1:, 0] = 0.0
-    return CellEstimates(table.ravel() * (total / table.sum()), noisy.deviation)
-
-
 def _smooth(
-    noisy: Floats, deviation: float, base: Floats, at: Floats, settings: LengthSettings
+    noisy: Floats, deviation: float, base: Floats, at: Floats, settings: Generation
 ) -> tuple[Floats, Floats]:
     """Return the most likely masses exp(base + z), and their variance; z is a line over `at` that bends a little.
 
@@ -63,8 +63,9 @@ def _smooth(
     wide = (space[1:] + space[:-1]) / 2
 
     def stiffness(z: Floats) -> Floats:
-        bend = np.where(bends @ z > 0, settings.bend_up, settings.bend_down)
-        slope = settings.flatter * (1 if slopes[-1] @ z > 0 else 10)
+        bend = np.where(bends @ z > 0, settings.bend_up, 8)
+        # The last slope may be flatter than the steepness of long trips by little, and steeper by much.
+        slope = 1 if slopes[-1] @ z > 0 else 10
         return bends.T @ (bends / (bend**2 * wide)[:, None]) + np.outer(slopes[-1], slopes[-1]) / slope**2
 
     def loss(z: Floats) -> float:

@@ -1,17 +1,31 @@
-"""The model of a Weave release: what was measured, and the trips that are woven from it."""
+"""The model of a Weave release: what was measured, the trips that are woven from it, and how wrong they will be.
+
+Two things make the trips of a release wrong. *Noise*: if the released trips were the truth, measuring them with the
+same noise and weaving again would be off by so much. That is done once, and every cell of a block is one try. *What
+the trips cannot express*: the released trips miss the noisy answers by more than those of the second weaving miss
+theirs. Where noise is so strong that this cannot be seen, a cell is thought to be off by two fifths. All of it follows
+from noisy numbers and the law of the noise, so that it is free to publish.
+"""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import pi, sqrt
 
 import numpy as np
+from numpy.typing import NDArray
 
+from wayveil.arrays import Floats
 from wayveil.errors import InputError
-from wayveil.mechanisms.weave.expected_error import compare_weavings, weave_again
-from wayveil.mechanisms.weave.noisy_blocks import NoisyBlocks
-from wayveil.mechanisms.weave.weaving import Woven, weave
+from wayveil.mechanisms.weave.noisy_blocks import NoisyBlock, NoisyBlocks
+from wayveil.mechanisms.weave.settings import Generation
+from wayveil.mechanisms.weave.weaving import Woven, make_time_bins, weave
+from wayveil.mechanisms.weave.weight_fit import Features, find_norms
+from wayveil.progress import step
 from wayveil.synthesis.model import ExpectedError, Replica
 from wayveil.trips.trips import Trips
+from wayveil.world.walk_blocks import Walks
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,3 +73,184 @@ def _whole_model() -> Iterator[None]:
         yield
     except (KeyError, IndexError, ZeroDivisionError) as error:
         raise InputError(f"the model was changed, or is not whole: {error} is missing or wrong") from error
+
+
+# Blocks that people ask about, and in which words.
+ASKED_ABOUT = {
+    "origin": "trips that begin at a stop",
+    "destination": "trips that end at a stop",
+    "edge": "riders on an edge",
+    "move": "riders on a move",
+    "pair": "trips between two zones",
+    "district pair": "trips between two districts",
+    "hour": "trips that begin in an hour",
+    "length": "trips with so many stops",
+}
+# The kinds of question of `synthesis.tallies` whose cells they are.
+KINDS = {
+    "origin": "boardings",
+    "destination": "alightings",
+    "edge": "edges",
+    "move": "edges",
+    "length": "lengths",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class CellSums:
+    """What trips add to the cells of a block, as the block counts them, and as riders: whole ones on every move."""
+
+    value: Floats
+    riders: Floats
+
+
+def expected_errors(measured: NoisyBlocks, released: Trips, seed: int | None = None) -> list[ExpectedError]:
+    """Return how far the released trips are expected to be off, by kind of question. Takes about as long as weaving."""
+    return compare_weavings(measured, released, weave_again(measured, released, seed), seed)
+
+
+def weave_again(measured: NoisyBlocks, released: Trips, seed: int | None = None) -> Replica:
+    """Return what would have been released if the released trips were the truth."""
+    rng = np.random.default_rng(seed)
+    with step("weaving again, to see how far off that is"):
+        model = _measure_again(measured, len(released), count_trips(measured, released), rng)
+        again = np.random.default_rng(int(rng.integers(1 << 62)))
+        return Replica(model, weave(model, again).sample(model.trips, again))
+
+
+def compare_weavings(
+    measured: NoisyBlocks, released: Trips, replica: Replica, seed: int | None = None
+) -> list[ExpectedError]:
+    """Return how far off the released trips are expected to be, by kind of question, from a second weaving."""
+    rng = np.random.default_rng(seed)
+    assert isinstance(replica.model, NoisyBlocks)  # Weave makes no other
+    truth, again = count_trips(measured, released), count_trips(measured, replica.trips)
+    # The number of trips is the noisy one itself: off by what Laplace or Gaussian noise is on average.
+    number = sqrt(measured.variance * (2 / pi if measured.gaussian else 1 / 2))
+    trips = float(max(measured.total, 1))
+    found = [ExpectedError("number of trips", 1, trips, number, number / trips, 0.0, seen=True, kind="total")]
+    for name, question in ASKED_ABOUT.items():
+        if name not in truth:
+            continue
+        fold = measured.resolution.distances if name == "length" else 1
+        seen = _fold(truth[name], measured.noisy[name], fold)
+        seen_again = _fold(again[name], replica.model.noisy[name], fold)
+        if not (seen.riders > 0).any():
+            continue  # trips of one stop have no edges
+        error = _compare(question, seen, seen_again, measured.settings, len(released), rng)
+        found.append(replace(error, kind=KINDS.get(name)))
+    return found
+
+
+def count_trips(measured: NoisyBlocks, trips: Trips) -> dict[str, CellSums]:
+    """Trips in the cells of every block that was asked for."""
+    times = measured.resolution.times
+    bins = (
+        make_time_bins(times).bin_of(trips.time[trips.offsets[:-1]])
+        if times and trips.time is not None
+        else None
+    )
+    walks = Walks(trips.location, trips.offsets, bins)
+    found = {}
+    asked = {name: block for name, block in measured.blocks().all().items() if name in measured.noisy}
+    for name, block in asked.items():
+        features = Features({name: block}, walks)
+        with ThreadPoolExecutor(len(features.shares)) as pool:
+            value = features.add_up(np.ones(features.size), pool)
+            riders = value
+            if block.spread:
+                riders = features.add_up(find_norms(block, walks)[features.trip], pool)
+        found[name] = CellSums(value, riders)
+    return found
+
+
+def _measure_again(
+    measured: NoisyBlocks, trips: int, truth: dict[str, CellSums], rng: np.random.Generator
+) -> NoisyBlocks:
+    """Return what would have been measured if the truth were this."""
+
+    def add_noise(exact: Floats, variance: float) -> NDArray[np.int64]:
+        draw = rng.normal if measured.gaussian else rng.laplace
+        scale = sqrt(variance if measured.gaussian else variance / 2)
+        return np.rint(exact + draw(0.0, scale, len(exact))).astype(np.int64)
+
+    blocks = {
+        name: replace(block, counts=add_noise(truth[name].value * block.whole, block.variance))
+        for name, block in measured.noisy.items()
+    }
+
+    def add_drift(name: str, week: NoisyBlock) -> NoisyBlock:
+        """An earlier week was as far from the truth as it is from what is believed now, beyond its noise."""
+        known, now, level = week.known(), measured.believe(name), truth[name].value
+        beyond = max(float(np.mean((known.value - now.value) ** 2 - known.variance - now.variance)), 0.0)
+        drift = np.sqrt(beyond * level / max(float(level.mean()), 1e-12)) * rng.standard_normal(len(level))
+        return replace(week, counts=add_noise((level + drift) * week.whole, week.variance))
+
+    total = int(add_noise(np.array([float(trips)]), measured.variance)[0])
+    earlier = tuple({name: add_drift(name, week[name]) for name in week} for week in measured.earlier)
+    return replace(measured, total=total, noisy=blocks, earlier=earlier)
+
+
+@dataclass(frozen=True, eq=False)
+class _Seen:
+    """Trips in cells, riders in cells, and how far noisy answers are from the trips; `variance` is their noise's."""
+
+    value: Floats
+    riders: Floats
+    misfit: Floats
+    variance: float
+
+
+def _fold(tally: CellSums, block: NoisyBlock, fold: int) -> _Seen:
+    """With every `fold` parts of a block added up, cell by cell."""
+    noisy = block.in_trips()
+    value, riders, misfit = (
+        cells.reshape(fold, -1).sum(axis=0)
+        for cells in (tally.value, tally.riders, tally.value - noisy.value)
+    )
+    return _Seen(value, riders, misfit, fold * noisy.deviation**2)
+
+
+def _compare(
+    question: str,
+    seen: _Seen,
+    again: _Seen,
+    settings: Generation,
+    trips: int,
+    rng: np.random.Generator,
+) -> ExpectedError:
+    """Noise as the second weaving shows it, and beside it a bias of random sign."""
+    excess = float(np.mean(seen.misfit**2) - np.mean(again.misfit**2))
+    beyond, sure = _estimate_bias(excess, seen.variance, seen.value, settings)
+    # A rider spreads one over a whole trip: so many riders are one in this block.
+    bias = np.sqrt(beyond) * (seen.riders.sum() / max(seen.value.sum(), 1.0))
+    off = np.abs(again.riders - seen.riders + bias * rng.standard_normal(len(bias)))
+    kept = seen.riders > 0
+    return ExpectedError(
+        question,
+        int(kept.sum()),
+        float(seen.riders[kept].mean()),
+        float(off[kept].mean()),
+        float(np.mean(off[kept] / np.maximum(seen.riders[kept], trips / 1_000))),
+        float(bias[kept].mean() * sqrt(2 / pi)),
+        sure,
+        misfit=sqrt(float(np.mean(seen.misfit**2)) / max(seen.variance, 1e-12)),
+    )
+
+
+def _estimate_bias(
+    excess: float, variance: float, value: Floats, settings: Generation
+) -> tuple[Floats, bool]:
+    """The squared bias of every cell, from the mean excess of squared misfits, and whether that is more than a guess.
+
+    The excess is a difference of two means of squared noise, each of variance 5 v^2 / cells for Laplace noise of
+    variance v. It is weighed against the guess, which is as uncertain as it is large.
+    """
+    cells = len(value)
+    guess = max(float(np.mean((settings.unseen * value) ** 2)), 1e-12)
+    unsure = 10 * variance**2 / cells
+    # In few cells much of an excess is luck: in twenty it is half believed.
+    believed = max(0.0, excess) * cells / (cells + 20)
+    mean = (believed * guess**2 + guess * unsure) / (guess**2 + unsure)
+    # Busy cells are off by more, in proportion to the square root of what is in them.
+    return mean * value / max(float(value.mean()), 1e-12), guess**2 > unsure

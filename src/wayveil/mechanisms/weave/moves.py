@@ -1,18 +1,105 @@
-"""Which stop follows which on a plain list: a table of moves, and chains of them."""
+"""Where people are and which place follows which on a plain list, from noisy counts; and chains of such moves."""
 
 from dataclasses import dataclass
+from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
-from numpy.typing import NDArray
 
 from wayveil.arrays import Floats, Ints
+from wayveil.mechanisms.weave.demand import Demand
 from wayveil.mechanisms.weave.estimates import CellEstimates, group_alike, judge_counts, keep_likely_counts
-from wayveil.mechanisms.weave.settings import Generation, ListSettings
-from wayveil.mechanisms.weave.weight_fit import select_walks
-from wayveil.world.walk_blocks import Block
+from wayveil.mechanisms.weave.settings import Generation
+from wayveil.world.walk_blocks import Block, WalkBlocks
 from wayveil.world.world import World
+
+# Cells of a table of moves that is fitted move by move: in larger ones the fit would take too long.
+SMALL_TABLE = 100_000
+
+
+@dataclass(frozen=True, eq=False)
+class ListDemand(Demand):
+    """Also knows the share of each place among all visits."""
+
+    visits: Floats
+
+    @classmethod
+    def estimate(
+        cls, blocks: WalkBlocks, noisy: dict[str, CellEstimates], total: float, settings: Generation
+    ) -> "ListDemand":
+        """Read visits, and trips that begin and end at each place, off the noisy blocks."""
+        size, move = blocks.geography.world.size, noisy.get("move")
+        marks: list[CellEstimates | None] = [None, None]
+        if move is not None:
+            marks = [CellEstimates(mark, move.deviation) for mark in move.value[size**2 :].reshape(2, size)]
+        ends = [
+            noisy[name] if mark is None else _join_marks(noisy[name], mark, total)
+            for name, mark in zip(("origin", "destination"), marks, strict=True)
+        ]
+        visits = estimate_visits(noisy["visit"], move, ends, size, settings)
+        origin, destination = (_estimate_list_ends(counted, visits, total, settings) for counted in ends)
+        return cls(blocks, noisy, total, settings, origin, destination, visits)
+
+
+def estimate_visits(
+    visit: CellEstimates,
+    move: CellEstimates | None,
+    ends: list[CellEstimates],
+    places: int,
+    settings: Generation,
+) -> Floats:
+    """Return the share of each place among all visits, from three views.
+
+    The block of visits by class of lengths; moves to and from each place, if asked for, which say nearly the same with
+    other noise; and how many trips begin and end there, which says something else, but often with far less noise. Each
+    view counts as its noise deserves.
+    """
+    table = visit.value.reshape(-1, places)
+    views = [CellEstimates(table.sum(axis=0), visit.deviation * sqrt(len(table)))]
+    if move is not None:
+        square, marks = (part.reshape(-1, places) for part in np.split(move.value, [places**2]))
+        both = (square.sum(axis=0) + square.sum(axis=1) + marks.sum(axis=0)) / 2
+        views.append(CellEstimates(both, move.deviation * sqrt(places)))
+    direct, near = _average_shares(views), _average_shares(ends)
+    first = _average_shares([direct, near]).value
+    precise = direct.deviation**-2
+    other = 1 / (near.deviation**2 + (settings.visits_off * np.maximum(first, 0.0)) ** 2)
+    mean = (precise * direct.value + other * near.value) / (precise + other)
+    # The scale of the noise at places that hardly anybody visits: of other places it is clear that somebody does.
+    quiet = sqrt(0.5 / (precise + near.deviation**-2))
+    share = keep_likely_counts(mean, quiet, 1.0, settings.doubtful) + 1e-6 / places
+    return share / share.sum()
+
+
+def _average_shares(views: list[CellEstimates]) -> CellEstimates:
+    """Join shares from several views with different totals, weighted by their precision."""
+    wholes = [max(float(view.value.sum()), view.deviation) for view in views]
+    precision = [(whole / view.deviation) ** 2 for view, whole in zip(views, wholes, strict=True)]
+    mean = sum(
+        weight * view.value / whole for view, whole, weight in zip(views, wholes, precision, strict=True)
+    ) / sum(precision)
+    return CellEstimates(np.asarray(mean), sum(precision) ** -0.5)
+
+
+def _join_marks(noisy: CellEstimates, mark: CellEstimates, total: float) -> CellEstimates:
+    """Join two views of the trips that begin (or end) at each place: as counted, and from the marks in the table of
+    moves, which are shares of trips.
+    """
+    scale = total / max(float(mark.value.sum()), mark.deviation, 1.0)
+    own, other = noisy.deviation**-2, (mark.deviation * scale) ** -2
+    mean = (own * noisy.value + other * mark.value * scale) / (own + other)
+    return CellEstimates(mean, (own + other) ** -0.5)
+
+
+def _estimate_list_ends(counted: CellEstimates, visits: Floats, total: float, settings: Generation) -> Floats:
+    """Read trips that begin (or end) at each place off their counts, and off its visits, which are off by a share."""
+    busy, precise = visits * total, counted.deviation**-2
+    group = group_alike(visits, settings.alike)
+    sure = keep_likely_counts(counted.value, counted.scale, total, settings.doubtful, group)
+    expected = 1 / ((settings.visits_off * busy) ** 2 + 1e-9)
+    mass = (precise * sure + expected * busy) / (precise + expected)
+    mass = np.where(sure > 0, mass, 0.0) + 1e-9 * busy
+    return np.asarray(mass * (total / mass.sum()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,8 +122,8 @@ class MoveTable:
     share: Floats
     deviation: float
 
-    def join_unknown(self, moves: Block, small: int) -> tuple[Block, CellEstimates]:
-        """The block of moves, and what is wanted there; in a block that is not `small` all unknown moves are one cell.
+    def join_unknown(self, moves: Block, small: int = SMALL_TABLE) -> tuple[Block, CellEstimates]:
+        """Return the block of moves, and what is wanted there; if it is not `small` all unknown moves are one cell.
 
         Of each unknown move there is next to nothing to say, only that all of them together are few.
         """
@@ -56,39 +143,39 @@ class MoveTable:
 def clean_moves(
     noisy: CellEstimates, share: Floats, total: float, ends: float, settings: Generation
 ) -> MoveTable:
-    """The table without most of its noise, adding up to the number of trips.
+    """Return the table without most of its noise, adding up to the number of trips.
 
     A place's visits are seen through far less noise than each of its moves, so moves are judged among those whose two
     places are about as busy. `ends` is the mass of all beginnings, and of all ends, which lengths tell exactly. Where
     the known moves hold far more than their places alone explain, people make few other moves: what is left belongs to
     the known moves, and a walk that noise would send anywhere keeps to them.
     """
-    size, scale, shrinkage = len(share), noisy.scale, settings.shrinkage
+    size, scale, doubtful = len(share), noisy.scale, settings.doubtful
     inside = max(total - 2 * ends, 0.0)
     inner, begin, end = noisy.value[: size * size], *noisy.value[size * size :].reshape(2, size)
     even = np.outer(share, share).ravel()
-    worth, nothing = judge_counts(inner, scale, shrinkage, group_alike(even, shrinkage))
-    known = np.where(nothing < settings.on_list.doubtful_move, worth, 0.0)
+    worth, nothing = judge_counts(inner, scale, group_alike(even, settings.alike))
+    known = np.where(nothing < doubtful, worth, 0.0)
     known *= min(1.0, inside / max(float(known.sum()), 1e-300))
     left = inside - float(known.sum())
     # How often people make unknown moves, by how often they would if they went anywhere.
     filled = min(1.0, left / max(inside, 1e-300) / max(float(even[known <= 0].sum()), 1e-9))
     left *= filled
     known *= (inside - left) / max(float(known.sum()), 1e-300)
-    busy = group_alike(share, shrinkage)
+    busy = group_alike(share, settings.alike)
     return MoveTable(
         known.reshape(size, size),
         left,
         filled,
-        keep_likely_counts(begin, scale, ends, shrinkage, busy),
-        keep_likely_counts(end, scale, ends, shrinkage, busy),
+        keep_likely_counts(begin, scale, ends, doubtful, busy),
+        keep_likely_counts(end, scale, ends, doubtful, busy),
         share,
         noisy.deviation,
     )
 
 
 def guess_moves(share: Floats, total: float, ends: float, origin: Floats, destination: Floats) -> MoveTable:
-    """The table where moves were not asked for: any place may follow any, as often as it is visited."""
+    """Guess the table where moves were not asked for: any place may follow any, as often as it is visited."""
     part, size = ends / total, len(share)
     left = max(total - 2 * ends, 0.0)
     return MoveTable(np.zeros((size, size)), left, 1.0, part * origin, part * destination, share, 0.0)
@@ -97,7 +184,7 @@ def guess_moves(share: Floats, total: float, ends: float, origin: Floats, destin
 class MoveRows(NamedTuple):
     """Where walks go on to: from place p to `target[first[p]:first[p + 1]]`, each with its `chance`.
 
-    With probability `loose` a walk goes on anywhere, by `share`; with probability `end` it ends.
+    With probability `loose` a walk goes on anywhere, by `share`. `end` is the probability that a walk ends there.
     """
 
     first: Ints
@@ -108,130 +195,32 @@ class MoveRows(NamedTuple):
     end: Floats
 
 
-class _Bridges(NamedTuple):
-    """Walks to draw, sorted by goal and length: those to `goals[g]` are `bounds[g]` to `bounds[g + 1]`."""
+def chain_moves(world: World, table: MoveTable, unsure_moves: float) -> MoveRows:
+    """Return the table as a chain of walks that go on until they are as long as they should be.
 
-    origin: Ints
-    lengths: Ints
-    goals: Ints
-    bounds: Ints
-    offsets: Ints
-
-
-@dataclass(frozen=True, eq=False)
-class MoveChain:
-    """A table of moves as a chain: what walks do at each place adds up to one."""
-
-    world: World
-    rows: MoveRows
-
-    @classmethod
-    def of_table(cls, world: World, table: MoveTable, settings: ListSettings) -> "MoveChain":
-        """Where little is known of a place, walks end and go on there as they do on average: a place that only noise
-        leads to must not hold them.
-        """
-        size, inner, share = world.size, table.known, table.share
-        loose = table.left * share
-        if world.restricts_moves:  # moves that are not allowed can only be noise
-            inner = inner + np.outer(loose, share)
-            loose = np.zeros(size)
-            source, target = np.nonzero(inner > 0)
-            legal = world.successors.contains(source, target.astype(np.int32))
-            inner[source[~legal], target[~legal]] = 0.0
-        average = table.end.sum() / max(float(inner.sum() + loose.sum() + table.end.sum()), 1e-300)
-        unsure = settings.unsure_moves * table.filled**settings.unsure_power * table.deviation
-        end = table.end + unsure * average
-        if not world.restricts_moves:
-            loose = loose + unsure * (1 - average)
-        out = np.maximum(inner.sum(axis=1) + loose + end, 1e-300)
+    Where little is known of a place, walks end and go on there as they do on average: a place that only noise leads to
+    must not hold them.
+    """
+    size, inner, share = world.size, table.known, table.share
+    loose = table.left * share
+    if world.restricts_moves:  # moves that are not allowed can only be noise
+        inner = inner + np.outer(loose, share)
+        loose = np.zeros(size)
         source, target = np.nonzero(inner > 0)
-        rows = MoveRows(
-            first=np.searchsorted(source, np.arange(size + 1)).astype(np.int64),
-            target=target.astype(np.int64),
-            chance=inner[source, target] / out[source],
-            loose=loose / out,
-            share=share,
-            end=np.where(inner.sum(axis=1) + loose > 0, end / out, 1.0),
-        )
-        return cls(world, rows)
-
-    def go_on(self) -> MoveRows:
-        """Where walks go on to that do not end: chances without that of an end."""
-        rows = self.rows
-        goes_on = np.maximum(1 - rows.end, 1e-300)
-        source = np.repeat(np.arange(len(rows.end)), np.diff(rows.first))
-        return rows._replace(chance=rows.chance / goes_on[source], loose=rows.loose / goes_on)
-
-    def draw_bridges(
-        self, origin: Ints, destination: Ints, lengths: Ints, rng: np.random.Generator
-    ) -> tuple[NDArray[np.int32], Ints]:
-        """Walks of these lengths between these ends; destination -1: they end as the table says.
-
-        Each is drawn from all walks of the chain that begin, end and are as long as asked for. Left out where there is
-        no such walk.
-        """
-        order = np.lexsort((lengths, destination))
-        goals, start = np.unique(destination[order], return_index=True)
-        bounds = np.append(start, len(order)).astype(np.int64)
-        offsets = np.concatenate([[0], np.cumsum(lengths[order])]).astype(np.int64)
-        bridges = _Bridges(origin[order], lengths[order], goals, bounds, offsets)
-        location, found = _walk_bridges(self.rows, bridges, rng)
-        return select_walks(location, offsets, np.flatnonzero(found))
-
-
-@njit(cache=True)
-def _walk_bridges(rows, bridges, rng):  # type: ignore[no-untyped-def]
-    first, target, chance, loose, share, end = rows
-    origin, lengths, goals, bounds, offsets = bridges
-    size = len(end)
-    location = np.zeros(offsets[-1], np.int32)
-    found = np.zeros(len(origin), np.bool_)
-    most = np.max(lengths) if len(lengths) else 1
-    # likely[k, s]: probability that a walk at s ends after exactly k more moves, where it should; anywhere[k]: the same
-    # for a walk that may be at any place, by its share.
-    likely = np.zeros((most, size))
-    anywhere = np.zeros(most)
-    for group in range(len(goals)):
-        goal = goals[group]
-        for s in range(size):
-            likely[0, s] = end[s] if goal < 0 or s == goal else 0.0
-        longest = lengths[bounds[group + 1] - 1]  # trips of a group are sorted by length
-        for k in range(1, longest):
-            anywhere[k - 1] = 0.0
-            for s in range(size):
-                anywhere[k - 1] += share[s] * likely[k - 1, s]
-            for s in range(size):
-                total = loose[s] * anywhere[k - 1]
-                for step in range(first[s], first[s + 1]):
-                    total += chance[step] * likely[k - 1, target[step]]
-                likely[k, s] = total
-        for i in range(bounds[group], bounds[group + 1]):
-            at, left, place = origin[i], lengths[i] - 1, offsets[i]
-            if likely[left, at] <= 0.0:
-                continue
-            location[place] = at
-            while left > 0:
-                drawn = rng.random() * likely[left, at] - loose[at] * anywhere[left - 1]
-                chosen = -1
-                if drawn >= 0.0:
-                    for step in range(first[at], first[at + 1]):
-                        weight = chance[step] * likely[left - 1, target[step]]
-                        if weight > 0.0:
-                            chosen = target[step]
-                            drawn -= weight
-                            if drawn < 0.0:
-                                break
-                if chosen < 0:
-                    drawn = rng.random() * anywhere[left - 1]
-                    for s in range(size):
-                        if share[s] * likely[left - 1, s] > 0.0:
-                            chosen = s
-                            drawn -= share[s] * likely[left - 1, s]
-                            if drawn < 0.0:
-                                break
-                at = chosen
-                left -= 1
-                place += 1
-                location[place] = at
-            found[i] = True
-    return location, found
+        legal = world.successors.contains(source, target.astype(np.int32))
+        inner[source[~legal], target[~legal]] = 0.0
+    average = table.end.sum() / max(float(inner.sum() + loose.sum() + table.end.sum()), 1e-300)
+    unsure = unsure_moves * table.filled * table.deviation
+    end = table.end + unsure * average
+    if not world.restricts_moves:
+        loose = loose + unsure * (1 - average)
+    out = inner.sum(axis=1) + loose
+    source, target = np.nonzero(inner > 0)
+    return MoveRows(
+        first=np.searchsorted(source, np.arange(size + 1)).astype(np.int64),
+        target=target.astype(np.int64),
+        chance=inner[source, target] / np.maximum(out, 1e-300)[source],
+        loose=loose / np.maximum(out, 1e-300),
+        share=share,
+        end=np.where(out > 0, end / np.maximum(out + end, 1e-300), 1.0),
+    )

@@ -27,6 +27,8 @@ COUNTED_BY = {
     "departures": "hour",
     "districts": "district pair",
 }
+# A noisy number of trips below this counts as this.
+FEWEST_TRIPS = 10
 TOTAL, SCALE, LEAF, SETTING, DISTRICT = "trips", "scale", "leaf", "setting", "district"
 
 
@@ -96,7 +98,7 @@ class NoisyBlocks(Model):
     @property
     def trips(self) -> int:
         """The noisy number of trips, or so many as are needed to make a release at all."""
-        return max(self.total, self.settings.fewest_trips)
+        return max(self.total, FEWEST_TRIPS)
 
     @property
     def signal(self) -> float:

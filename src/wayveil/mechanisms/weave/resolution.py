@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, PositiveInt
 
 from wayveil.arrays import Ints
 from wayveil.errors import ParameterError
@@ -18,41 +17,15 @@ from wayveil.world.walk_blocks import Resolution, length_edges
 from wayveil.world.world import World
 from wayveil.world.zones import Geography
 
-
-class LookingRules(BaseModel):
-    """Between which resolutions Weave may choose."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    lengths: tuple[tuple[PositiveInt, PositiveInt], ...] = Field(
-        ((1, 100), (2, 60), (3, 40), (4, 25), (5, 18), (6, 12), (8, 8), (10, 5), (12, 3), (16, 1)),
-        min_length=1,
-        description="bins of distance, and growth of bins of length in percent, from coarse to fine; on a network",
-    )
-    lengths_on_list: tuple[tuple[PositiveInt, PositiveInt], ...] = Field(
-        ((1, 100), (2, 60), (2, 40), (2, 25), (2, 17)),
-        min_length=1,
-        description="the same without a network, where distance only tells trips that return from others",
-    )
-    most_bits: int = Field(12, ge=0, description="binary digits of the number of zones, at most")
-    tiles: int = Field(
-        6,
-        ge=2,
-        le=64,
-        description="rows and columns of tiles between which crossings are asked for; on a grid",
-    )
+# Coarser times of a period, for pairs of zones; rows and columns of tiles, as the field counts patterns over six by six
+# parts of a city.
+BANDS, TILES = 6, 6
 
 
 def choose_resolution(
-    geography: Geography,
-    cells: dict[str, float],
-    rules: LookingRules,
-    *,
-    times: int,
-    bands: int,
-    triples: bool,
+    geography: Geography, cells: dict[str, float], *, times: int, triples: bool
 ) -> Resolution:
-    """The finest look at which a block has at most `cells` cells: enough trips in each to be seen through the noise.
+    """Return the finest look at which a block has at most `cells` cells: enough trips in each to be seen through noise.
 
     `cells` follows from the noisy number of trips and the prices, so choosing costs nothing.
     """
@@ -63,34 +36,41 @@ def choose_resolution(
             found += 1
         return found
 
-    depth = min(geography.places.depth, rules.most_bits)
-    options = rules.lengths if geography.network is not None else rules.lengths_on_list
-    fits = [
-        option
-        for option in options
-        if option[0] * len(length_edges(option[1])) <= cells["length"]
-        and option[0] <= cells.get("distance", option[0])
-    ]
-    distances, growth = fits[-1] if fits else options[0]
-    classes = min(CLASS_BITS, count_bits("visit", geography.world.size, CLASS_BITS))
+    depth, bands = geography.places.depth, BANDS if times else 0
+    # Hours by zone take their price from the hours of all zones, so that they have to be clear.
+    by_zone = [count_bits(f"hour at {end}", 3 * times, depth) for end in ("origin", "destination")]
+    distances, growth = _choose_lengths(cells, on_list=geography.network is None)
     memory, memories = _choose_memory(cells.get("memory", 0))
     return Resolution(
-        ends=min(count_bits("origin zone", 1, depth), count_bits("destination zone", 1, depth)),
-        hours=min(count_bits("hour at origin", times, depth), count_bits("hour at destination", times, depth))
-        if times
-        else 0,
+        ends=min(count_bits(block, 1, depth) for block in ("origin zone", "destination zone")),
+        hours=min(by_zone) if times else 0,
         pairs=count_bits("band of pair", bands, depth // 2, power=2) if times else 0,
-        edges=count_bits("edge zone", 1, min(geography.edges.depth, rules.most_bits)),
+        edges=count_bits("edge zone", 1, geography.edges.depth),
         distances=distances,
         growth=growth,
         times=times,
-        bands=bands if times else 0,
+        bands=bands,
         triples=int(triples),
-        tiles=rules.tiles if cells.get("crossing", 0) > 0 else 0,
-        visits=classes,
+        tiles=TILES if cells.get("crossing", 0) > 0 else 0,
+        visits=count_bits("visit", geography.world.size, CLASS_BITS),
         memory=memory,
         memories=memories,
     )
+
+
+def _choose_lengths(cells: dict[str, float], *, on_list: bool) -> tuple[int, int]:
+    """Return bins of distance, and the growth of bins of length in percent: from one bin and doubling to one more bin
+    and bins a fifth of a decade finer at each step. On a list, distance only tells trips that return from others.
+    """
+    found = (1, 100)
+    for number in range(1, 5 if on_list else 11):
+        distances, growth = min(number + 1, 2) if on_list else number + 1, round(100 / 10 ** (number / 5))
+        if distances * len(length_edges(growth)) > cells["length"]:
+            break
+        if distances > cells.get("distance", distances):
+            break
+        found = distances, growth
+    return found
 
 
 # Which question gets the share of one that is not worth asking: the one that looks at the same thing otherwise.
@@ -122,16 +102,14 @@ def drop_useless(
     strength: dict[str, float],
     *,
     faint: float,
-    faint_edges: float,
-    faint_crossings: float = 0.0,
     few: int,
 ) -> dict[str, Fraction]:
-    """The weights without the questions that are not worth asking, whose weights go to their likes.
+    """Return the weights without the questions that are not worth asking, whose weights go to their likes.
 
     Not worth asking are coarse questions with a single cell; fine ones with fewer than `faint` trips per noise scale
-    and place, `faint_edges` per edge or `faint_crossings` per crossing, so that not even a busy one would show; and
-    zones of fewer than `few` places or edges, as those say it better by themselves. `strength` are the trips per noise
-    scale of each question, by the noisy number of trips.
+    and place, edge or crossing, so that not even a busy one would show; and zones of fewer than `few` places or edges,
+    as those say it better by themselves. `strength` are the trips per noise scale of each question, by the noisy number
+    of trips.
     """
     network = geography.network
     heirs = HEIRS_ON_GRID if isinstance(network, Grid) else HEIRS
@@ -150,8 +128,7 @@ def drop_useless(
     if isinstance(network, Grid) and look.tiles:
         fine["crossing"] = Tiles(network, look.tiles).cells
     gone = {name for name, bits in single.items() if bits == 0}
-    least = {"edge": faint_edges, "crossing": faint_crossings}
-    gone |= {name for name, cells in fine.items() if strength[name] < least.get(name, faint) * cells}
+    gone |= {name for name, cells in fine.items() if strength[name] < faint * cells}
     gone |= {
         f"{name} zone"
         for name, cells in fine.items()
@@ -165,7 +142,7 @@ def drop_useless(
 
 
 def _choose_memory(cells: float) -> tuple[int, int]:
-    """Visits to remember, and binary digits of classes of lengths: first the former, then the latter."""
+    """Return visits to remember, and binary digits of classes of lengths: first the former, then the latter."""
     memory = bits = 0
     while memory < MOST_MEMORY and count_contexts(memory + 1) * VISIT_KINDS <= cells:
         memory += 1
@@ -181,7 +158,7 @@ def _choose_memory(cells: float) -> tuple[int, int]:
 def require_same_looks(
     earlier: Sequence[Model], world: World, *, times: int, gaussian: bool, districts: Ints | None
 ) -> list[Measurements]:
-    """The earlier measurements; refuses those whose cells cannot be those of this release."""
+    """Return the earlier measurements; refuses those whose cells cannot be those of this release."""
     found = [each for each in earlier if isinstance(each, Measurements)]
     for each in found:
         if each.world.fingerprint() != world.fingerprint():
@@ -208,7 +185,7 @@ def require_same_looks(
 
 
 def weigh_as_before(last: Measurements) -> dict[str, Fraction]:
-    """Weights in the proportion of the prices that the last release paid for its blocks."""
+    """Return weights in the proportion of the prices that the last release paid for its blocks."""
     shown = {name: block.whole / np.sqrt(block.variance) for name, block in last.noisy.items()}
     if last.gaussian:
         shown = {name: value**2 for name, value in shown.items()}
@@ -220,7 +197,7 @@ def weigh_as_before(last: Measurements) -> dict[str, Fraction]:
 def blocks_alike(
     earlier: Sequence[Measurements], look: Resolution, leaves: Ints
 ) -> tuple[dict[str, NoisyBlock], ...]:
-    """The noisy blocks of each release whose cells are those of a release with this look and this partition."""
+    """Return the noisy blocks of each release whose cells are those of a release with this look and this partition."""
     found = []
     for each in earlier:
         alike = set(ALWAYS_ALIKE)

@@ -11,10 +11,9 @@ from numba import njit
 from numpy.typing import NDArray
 
 from wayveil.arrays import Floats, Ints
-from wayveil.mechanisms.weave.demand import NetworkDemand
-from wayveil.mechanisms.weave.settings import Generation, RouteSettings
-from wayveil.mechanisms.weave.support_fit import Support
-from wayveil.mechanisms.weave.weight_fit import select_walks
+from wayveil.mechanisms.weave.demand import Demand
+from wayveil.mechanisms.weave.settings import Generation
+from wayveil.mechanisms.weave.weight_fit import FittedSupport, Support, select_walks
 from wayveil.world.bucket_trees import Buckets, grow_tree_in_buckets
 from wayveil.world.network import Network
 from wayveil.world.trees import Graph
@@ -48,34 +47,36 @@ class Costs:
         self.network, self.settings = network, settings
         self.plain = _make_plain_graph(network)
         self.with_lines = _make_line_graph(network)
-        self.wait = _estimate_waits(network, settings.routes)
+        self.wait = _estimate_waits(network, settings.wait)
 
     def graph(self, way: int) -> RouteGraph:
         return self.with_lines if way == LINES else self.plain
 
     def draw(self, how: "RouteChoice", learnt: Floats, rng: np.random.Generator) -> Floats:
-        """One cost per arc. `learnt` multiplies the cost of each of the network's edges, where costs are perturbed."""
-        way, network, graph, settings = how.way, self.network, self.graph(how.way), self.settings
-        amount = float(how.perturbed)
-        if not how.perturbed:
-            learnt = np.ones(network.edges)
-        spread = np.exp(amount * settings.edges * rng.standard_normal(network.edges))
-        line = np.exp(amount * settings.lines * rng.standard_normal(len(network.route_ids) + 1))
-        length = network.metres if way == METRES else network.seconds.astype(np.float64)
-        along = np.maximum(length, 1e-6) * learnt * spread
-        if way != METRES:
-            on_foot = 1.0 + amount * rng.uniform(*settings.routes.on_foot)
-            along *= np.where(network.walk, on_foot, 1.0)
+        """Draw one cost per arc. `learnt` multiplies the cost of each of the network's edges, where costs are
+        perturbed.
+        """
+        network, graph = self.network, self.graph(how.way)
+
+        def differ(count: int) -> Floats:
+            return np.exp(how.perturbed * self.settings.spread * rng.standard_normal(count))
+
+        length = network.metres if how.way == METRES else network.seconds.astype(np.float64)
+        along = np.maximum(length, 1e-6) * (learnt if how.perturbed else 1) * differ(network.edges)
+        if how.perturbed and how.way != METRES:
+            # A second on foot costs up to twice as much as one in a vehicle.
+            along *= np.where(network.walk, 1 + rng.random(), 1)
         if not how.walks:
-            along *= np.where(network.walk, settings.routes.no_walk, 1.0)
-        if way != LINES:
+            along *= np.where(network.walk, 100, 1)
+        line = differ(len(network.route_ids) + 1)
+        if how.way != LINES:
             # An edge of several lines is as good as the best of them.
             return (along * _find_best_line(network, line))[graph.edge]
-        wait = self.wait * np.exp(amount * settings.waits * rng.standard_normal(len(self.wait)))
-        change = rng.uniform(*settings.routes.change) if how.perturbed else settings.routes.usual_change
+        # Boarding costs as much as waiting for the median line, or between half of it and twice that.
+        change = self.settings.wait * (2.0 ** rng.uniform(-1, 1) if how.perturbed else 1)
         ride = along[np.maximum(graph.edge, 0)] * line[graph.line]
         # Line -1 is no line, which no arc of a vehicle has: it waits for nothing.
-        board = np.append(wait, 0.0)[graph.line] + change
+        board = np.append(self.wait * differ(len(self.wait)), 0.0)[graph.line] + change
         return np.select([graph.kind == _RIDE, graph.kind == _BOARD], [ride, board], 1.0)
 
 
@@ -176,18 +177,18 @@ def _make_line_graph(network: Network) -> RouteGraph:
     )
 
 
-def _estimate_waits(network: Network, settings: RouteSettings) -> Floats:
-    """Seconds that riders wait for each line: half a headway if all edges' runs are shared evenly by their lines."""
+def _estimate_waits(network: Network, usual: float) -> Floats:
+    """Return seconds that riders wait for each line, `usual` for the median one: half a headway if all edges' runs are
+    shared evenly by their lines.
+    """
     lines_per_edge = np.diff(network.route_indptr)
     edge = np.repeat(np.arange(network.edges), lines_per_edge)
     runs = network.runs[edge] / lines_per_edge[edge]
-    per_line = np.bincount(network.route, runs, len(network.route_ids)) / np.maximum(
-        np.bincount(network.route, minlength=len(network.route_ids)), 1
-    )
+    edges_per_line = np.bincount(network.route, minlength=len(network.route_ids))
+    per_line = np.bincount(network.route, runs, len(network.route_ids)) / np.maximum(edges_per_line, 1)
     served = per_line[per_line > 0]
     typical = float(np.median(served)) if len(served) else 1.0
-    wait = settings.typical_wait * typical / np.maximum(per_line, 1e-9)
-    return np.clip(wait, settings.shortest_wait, settings.longest_wait)
+    return usual * np.clip(typical / np.maximum(per_line, 1e-9), 1 / 5, 5)
 
 
 def _find_best_line(network: Network, factor: Floats) -> Floats:
@@ -226,64 +227,67 @@ _VIA = np.array([kind.via for kind in ROUTE_CHOICES])
 _WALKS = np.array([kind.walks for kind in ROUTE_CHOICES])
 
 
-def guess_choices(network: Network, detours: float) -> Floats:
-    """Return the shares of the ways to choose a route before any fit: all alike, and so many detours.
+class RoutedWays:
+    """Riders of a network, who choose between lines and roads; what edges cost them is learnt from round to round."""
 
-    Where the network has no walks, nobody has to do without.
-    """
-    share = np.where(_VIA, detours / _VIA.sum(), (1 - detours) / (~_VIA).sum())
-    return share if network.walk.any() else 2 * share * _WALKS
+    rare = 1 / 8
 
+    def __init__(self, demand: Demand, network: Network, settings: Generation) -> None:
+        self.demand, self.settings, self.costs = demand, settings, Costs(network, settings)
+        self.learnt = np.ones(network.edges)
 
-def draw_routes(
-    demand: NetworkDemand,
-    costs: Costs,
-    count: int,
-    choices: Floats,
-    learnt: Floats,
-    rng: np.random.Generator,
-) -> Support:
-    """About `count` trips over a network; `choices` are the shares of the ways to choose a route."""
-    origin, destination = demand.draw_ends(count, rng)
-    bins = demand.draw_time_bins(origin, destination, rng)
-    kind = _draw_choices(destination, costs.network.size, choices, costs.settings, rng)
-    via = np.flatnonzero(_VIA[kind] & (origin != destination))
-    between = _draw_near_the_way(demand, origin[via], destination[via], rng)
-    # Legs: one per trip, and a second one for those that go via somewhere.
-    trip = np.sort(np.concatenate([np.arange(len(origin)), via]))
-    start, end = origin[trip], destination[trip]
-    second = np.flatnonzero(trip[1:] == trip[:-1]) + 1
-    start[second], end[second - 1] = between, between
-    legs = Legs(kind[trip], trip, start, end)
-    location, offsets = join_legs(legs, route_legs(costs, legs, learnt, rng), len(origin))
-    found = np.flatnonzero((np.diff(offsets) > 0) & (np.diff(offsets) <= LONGEST))
-    if len(found) < len(origin):
+    @property
+    def first_shares(self) -> Floats:
+        """Shares of the ways to choose a route before any fit: all alike, but detours, of which there are fewer.
+
+        Where the network has no walks, nobody has to do without.
+        """
+        share = np.where(_VIA, 1 / 4, 1) * (_WALKS | self.costs.network.walk.any())
+        return share / share.sum()
+
+    def draw(self, count: int, shares: Floats, rng: np.random.Generator) -> Support:
+        """Draw about `count` trips over the network."""
+        origin, destination = self.demand.draw_ends(count, rng)
+        bins = self.demand.draw_time_bins(origin, destination, rng)
+        kind = rng.choice(len(ROUTE_CHOICES), len(origin), p=shares)
+        via = np.flatnonzero(_VIA[kind] & (origin != destination))
+        between = _draw_near_the_way(self.demand, origin[via], destination[via], rng)
+        # Legs: one per trip, and a second one for those that go via somewhere.
+        trip = np.sort(np.concatenate([np.arange(len(origin)), via]))
+        start, end = origin[trip], destination[trip]
+        second = np.flatnonzero(trip[1:] == trip[:-1]) + 1
+        start[second], end[second - 1] = between, between
+        legs = Legs(kind[trip], trip, start, end)
+        location, offsets = join_legs(legs, route_legs(self.costs, legs, self.learnt, rng), len(origin))
+        found = np.flatnonzero((np.diff(offsets) > 0) & (np.diff(offsets) <= LONGEST))
         location, offsets = select_walks(location, offsets, found)
-        bins = None if bins is None else bins[found]
-        kind = kind[found]
-    return Support(Walks(location, offsets, bins), kind)
+        return Support(Walks(location, offsets, None if bins is None else bins[found]), kind[found])
+
+    def learn(self, found: FittedSupport) -> None:
+        """Learn from a fit what edges cost."""
+        self.learnt = learn_costs(self.learnt, found, self.demand)
 
 
-def _draw_choices(
-    destination: Ints, places: int, shares: Floats, settings: Generation, rng: np.random.Generator
-) -> Ints:
-    """A way to choose a route for each trip; trips to one destination share a few draws, so that few trees grow."""
-    slots = max(settings.least_kinds, len(destination) // (settings.routes.trips_per_tree * places))
-    table = rng.choice(len(ROUTE_CHOICES), (places, slots), p=shares)
-    return table[destination, rng.integers(0, slots, len(destination))]
+def learn_costs(learnt: Floats, found: FittedSupport, demand: Demand) -> Floats:
+    """Return factors of the costs of edges, within a factor of two: an edge that carries more than was drawn must be
+    cheaper than was thought.
+    """
+    flow = demand.noisy.get("edge")
+    if flow is None:
+        return learnt
+    edge, floor = found.features.place["edge"], flow.deviation / 2
+    busier = (found.fit.fitted[edge] + floor) / (found.fit.even[edge] + floor)
+    return np.clip(learnt * busier**-demand.settings.feedback, 1 / 2, 2)
 
 
-def _draw_near_the_way(
-    demand: NetworkDemand, origin: Ints, destination: Ints, rng: np.random.Generator
-) -> Ints:
-    """A place near the straight line between two others."""
+def _draw_near_the_way(demand: Demand, origin: Ints, destination: Ints, rng: np.random.Generator) -> Ints:
+    """Draw a place near the straight line between two others: off it by a fifth of its length."""
     if len(origin) == 0:
         return origin
-    settings = demand.settings.routes
     points = np.column_stack(demand.blocks.geography.xy)
     way = points[destination] - points[origin]
-    at = points[origin] + rng.uniform(*settings.via_along, (len(origin), 1)) * way
-    at += settings.via_aside * np.hypot(*way.T)[:, None] * rng.standard_normal(at.shape)
+    at = points[origin] + rng.random((len(origin), 1)) * way
+    at += np.hypot(*way.T)[:, None] / 5 * rng.standard_normal(at.shape)
     return scipy.spatial.cKDTree(points).query(at)[1].astype(np.int64)
 
 
@@ -307,8 +311,8 @@ class RoutedLegs(NamedTuple):
 def route_legs(costs: Costs, legs: Legs, learnt: Floats, rng: np.random.Generator) -> list[RoutedLegs]:
     """Route all legs, graph by graph."""
     settings, (kind, trip, start, end) = costs.settings, legs
-    # Each destination tries few of the graphs, so that few trees have to grow; other destinations try others.
-    number = (end * 31 + trip % settings.trees) % settings.graphs
+    # Each destination tries two of the graphs, so that few trees have to grow; other destinations try others.
+    number = (end * 31 + trip % 2) % settings.graphs
     number = np.where(_PERTURBED[kind], number, 0)
     order = np.lexsort((end, number, kind))
     cuts = np.flatnonzero(np.diff(kind[order] * settings.graphs + number[order])) + 1

@@ -21,7 +21,6 @@ What it relies on
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
-from functools import partial
 from math import sqrt
 from pathlib import Path
 from types import MappingProxyType
@@ -34,17 +33,15 @@ from wayveil.counting.counter import Counter
 from wayveil.errors import ParameterError, RefusedError
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.mechanisms.weave.measurements import Measurements
-from wayveil.mechanisms.weave.noisy_blocks import NoisyBlock
+from wayveil.mechanisms.weave.noisy_blocks import FEWEST_TRIPS, NoisyBlock
 from wayveil.mechanisms.weave.resolution import (
-    LookingRules,
     blocks_alike,
     choose_resolution,
     drop_useless,
     require_same_looks,
     weigh_as_before,
 )
-from wayveil.mechanisms.weave.settings import Generation
-from wayveil.mechanisms.weave.shares import DISTRICT_PAIR, Shares
+from wayveil.mechanisms.weave.settings import DISTRICT_PAIR, Generation, Shares
 from wayveil.mechanisms.weave.weaving import HOURS_OF_A_DAY, HOURS_OF_A_WEEK, make_time_bins
 from wayveil.privacy.contributions import Contribution
 from wayveil.privacy.gate import Gate
@@ -63,6 +60,8 @@ ONE = Contribution(per_trip=1)
 PARTS = 1 << 20
 SPREAD = Contribution(per_trip=PARTS)
 SPREAD_IN_L2 = Contribution(per_trip=PARTS, euclidean=True)
+# Without a network: possible moves that fit into memory, and places from which on a stronger signal is asked for.
+MOST_MOVES, MANY_PLACES = 20_000_000, 500
 
 
 class Weave(Mechanism):
@@ -100,54 +99,27 @@ class Weave(Mechanism):
     period: Literal["day", "week"] = Field(
         "day", description="time bins are the hours of a `day` or of a `week`, for trips with times"
     )
-    bands: int = Field(6, ge=1, le=24, description="coarser times of the period, for pairs of zones")
-    full_cells: float = Field(4.0, gt=0, description="noise scales of trips that a coarse cell should hold")
-    full_cells_on_grid: float = Field(
-        1.5, gt=0, description="the same on a grid, where most cells are empty and a few are full"
-    )
-    full_pairs: float = Field(
-        1.0, gt=0, description="noise scales of trips that a pair of zones should hold on average; on a grid"
-    )
+    full_cells: float = Field(2.0, gt=0, description="noise scales of trips that a coarse cell should hold")
     triples_from: float = Field(
         5.0,
         ge=0,
         description="trips per unit of noise (n x epsilon) and cell from which two edges in a row are asked for",
     )
-    moves_from: float = Field(
-        1 / 50,
-        ge=0,
-        description="trips per unit of noise and possible move from which moves are asked for; without a network",
-    )
     faint: float = Field(
         1 / 20,
         ge=0,
-        description="trips per noise scale and cell below which single places or edges are not asked for",
+        description="trips per noise scale and cell below which single places or edges are not asked for, and trips "
+        "per unit of noise and possible move below which moves are not, without a network",
     )
     faint_on_grid: float = Field(
-        0.5, ge=0, description="the same on a grid, whose cells are many and arbitrary"
-    )
-    faint_edges_on_grid: float = Field(
-        0.2, ge=0, description="the same for single edges of a grid: those of busy streets show much earlier"
-    )
-    faint_crossings: float = Field(
-        0.1, ge=0, description="the same for crossings from tile to tile of a grid, of which most are empty"
+        1 / 5, ge=0, description="the same on a grid, whose cells, edges and crossings are many and arbitrary"
     )
     fewest_inside: int = Field(8, ge=0, description="zones of fewer places or edges are not asked for")
     weakest: float = Field(
         500.0,
         ge=0,
-        description="n x epsilon below which a release is refused after buying the number of trips: it would be noise",
-    )
-    many_places: int = Field(
-        500,
-        ge=1,
-        description="without a network, where nothing public says who goes where, `weakest` grows in proportion to "
-        "the places from this number on",
-    )
-    most_cells: int = Field(
-        20_000_000,
-        ge=1,
-        description="cells of the table of possible moves, at most, where there is no network",
+        description="n x epsilon below which a release is refused after buying the number of trips: it would be noise. "
+        "Without a network, where nothing public says who goes where, it grows with the places beyond 500",
     )
     corners: Literal["keep", "cut"] = Field(
         "cut",
@@ -159,7 +131,6 @@ class Weave(Mechanism):
         description="file with the district of each place (csv with stop_id and district, or GeoJSON): trips between "
         "districts are then counted by themselves. A plan sets it from its needs",
     )
-    looking: LookingRules = Field(LookingRules(), description="between which resolutions it may choose")
     generation: Generation = Field(
         Generation(),
         description="how trips are made of the measurements: costs nothing, can be changed later",
@@ -191,92 +162,92 @@ class Weave(Mechanism):
         """Buy the number of trips, choose how finely to look, then buy the partition of pairs and all blocks."""
         self._refuse_size(counter.world)
         geography, times = Geography(counter.world), self._count_times(counter)
-        gaussian, districts = gate.budget.currency == "rho", self._read_districts(counter.world)
+        districts, scale = self._read_districts(counter.world), _find_noise(gate, gate.budget.total)
+        gaussian = gate.budget.currency == "rho"
         before = require_same_looks(
             self._earlier, counter.world, times=times, gaussian=gaussian, districts=districts
         )
-        first, scale = self._price_number(gate, geography, times), _find_noise(gate, gate.budget.total)
-        if gate.size is None:
-            number = _buy(gate, "number of trips", counter.trips(), first)
-            total, variance = int(number.counts[0]), number.variance
-        else:
-            total, variance = round(gate.size.rows), gate.size.rows_variance
-        trips = max(total, self.generation.fewest_trips)
-        self._refuse_noise(trips / scale, geography)
+        total, variance = self._buy_number(counter, gate, geography, times)
+        trips = max(total, FEWEST_TRIPS)
+        self._refuse_noise(trips / scale, geography.world)
         if before:
-            prices = _split(gate, weigh_as_before(before[-1]))
-            look, leaves = before[-1].resolution, before[-1].leaves
+            prices, look = _split(gate, weigh_as_before(before[-1])), before[-1].resolution
+            leaves = before[-1].leaves
         else:
             prices, look = self.plan_questions(gate, geography, times, trips)
-            pairs = counter.pairs(geography.places)
-            leaves = gate.tree("partition of origin-destination pairs", pairs, ONE, prices["tree"]).starts
-            if isinstance(geography.network, Grid):
-                leaves = self._refine_pairs(leaves, geography, trips / _find_noise(gate, prices["pair"]))
+            leaves = self._buy_leaves(counter, gate, geography, prices, trips)
         noisy = _buy_blocks(counter, gate, WalkBlocks(geography, look, leaves, districts), prices)
-        earlier = blocks_alike(before, look, leaves)
-        return Measurements(
-            counter.world,
-            look,
-            total,
-            scale,
-            leaves,
-            noisy,
-            self.generation,
-            variance,
-            earlier,
-            districts,
-        )
+        bought = (counter.world, look, total, scale, leaves, noisy, self.generation, variance)
+        return Measurements(*bought, blocks_alike(before, look, leaves), districts)
 
     def plan_questions(
         self, gate: Gate, geography: Geography, times: int, trips: int
     ) -> tuple[dict[str, Fraction], Resolution]:
-        """The price of every question that is asked, and how finely it looks.
+        """Return the price of every question that is asked, and how finely it looks.
 
         Depends on public facts and on the noisy number of trips, which is paid for, so that planning costs nothing.
         """
-        network, places = geography.network is not None, geography.world.size
+        places, kind = geography.world.size, _name_kind(geography.world)
         signal = trips / _find_noise(gate, gate.budget.total)
-        triples = network and signal >= self.triples_from * geography.triples
-        weights = self.shares.weigh_questions(
-            timed=times > 0,
-            network=network,
-            grid=isinstance(geography.network, Grid),
-            places=places,
-            triples=triples,
-            moves=not network and signal >= self.moves_from * places**2,
-            density=int(signal / places),
-            signal=int(signal),
+        triples = kind == "network" and signal >= self.triples_from * geography.triples
+        weights = self.shares.weigh_blocks(
+            kind, timed=times > 0, triples=triples, signal=int(signal), places=places
         )
         del weights["trips"]
-        choose = partial(
-            choose_resolution, geography, rules=self.looking, times=times, bands=self.bands, triples=triples
-        )
-        grid = isinstance(geography.network, Grid)
-        full = self.full_cells_on_grid if grid else self.full_cells
-        faint = self.faint_on_grid if grid else self.faint
-        faint_edges = self.faint_edges_on_grid if grid else self.faint
-        strength = _find_strength(gate, _split(gate, weights), trips)
-        look = choose({name: value / full for name, value in strength.items()})
-        weights = drop_useless(
-            weights,
-            geography,
-            look,
-            strength,
-            faint=faint,
-            faint_edges=faint_edges,
-            faint_crossings=self.faint_crossings,
-            few=self.fewest_inside,
-        )
+        if signal < self.faint * places**2:
+            weights.pop("move", None)
+
+        def look_at(prices: dict[str, Fraction]) -> tuple[Resolution, dict[str, float]]:
+            strength = {name: trips / _find_noise(gate, price) for name, price in prices.items()}
+            cells = {name: value / self.full_cells for name, value in strength.items()}
+            return choose_resolution(geography, cells, times=times, triples=triples), strength
+
+        look, strength = look_at(_split(gate, weights))
+        faint = self.faint_on_grid if kind == "grid" else self.faint
+        weights = drop_useless(weights, geography, look, strength, faint=faint, few=self.fewest_inside)
         # What is not asked leaves its price to others, which can then look more finely.
         prices = _split(gate, weights)
-        strength = _find_strength(gate, prices, trips)
-        look = choose({name: value / full for name, value in strength.items()})
-        keeps = isinstance(geography.network, Grid) and self.corners == "keep"
-        return prices, replace(look, euclidean=int(gate.budget.currency == "rho"), corners=int(keeps))
+        keeps, gaussian = kind == "grid" and self.corners == "keep", gate.budget.currency == "rho"
+        return prices, replace(look_at(prices)[0], euclidean=int(gaussian), corners=int(keeps))
 
     def fits(self, world: World) -> bool:
         """Tell whether the possible moves of a world can be written out, which is needed where there is no network."""
-        return isinstance(world, Network) or world.size * (world.size + 2) <= self.most_cells
+        return isinstance(world, Network) or world.size * (world.size + 2) <= MOST_MOVES
+
+    def least_signal(self, world: World) -> float:
+        """Return the trips per unit of noise below which a release over this world is refused."""
+        return self.weakest * (1.0 if isinstance(world, Network) else max(1.0, world.size / MANY_PLACES))
+
+    def _buy_number(
+        self, counter: Counter, gate: Gate, geography: Geography, times: int
+    ) -> tuple[int, float]:
+        """Return the noisy number of trips, for its share among all questions, and the variance of its noise."""
+        if gate.size is not None:
+            return round(gate.size.rows), gate.size.rows_variance
+        places = geography.world.size
+        weights = self.shares.weigh_blocks(_name_kind(geography.world), timed=times > 0, places=places)
+        price = gate.budget.total * weights["trips"] / sum(weights.values())
+        number = _buy(gate, "number of trips", counter.trips(), price)
+        return int(number.counts[0]), number.variance
+
+    def _buy_leaves(
+        self, counter: Counter, gate: Gate, geography: Geography, prices: dict[str, Fraction], trips: int
+    ) -> Ints:
+        """Return the leaves of the partition of pairs; on a grid all are quartered as often as noise allows.
+
+        The partition pays for its splits with much more noise than the counts of its leaves, so that those could tell
+        more: down to one noise scale of trips in each. Depends on the leaves and on the noisy number of trips, which
+        are paid for.
+        """
+        pairs = counter.pairs(geography.places)
+        leaves = gate.tree("partition of origin-destination pairs", pairs, ONE, prices["tree"]).starts
+        strength = trips / _find_noise(gate, prices["pair"])
+        while isinstance(geography.network, Grid):
+            finer = quarter_leaves(leaves, geography.places.depth)
+            if len(finer) == len(leaves) or strength < len(finer):
+                break
+            leaves = finer
+        return leaves
 
     def _read_districts(self, world: World) -> Ints | None:
         """Read the public district of each place; refuses a file that has no part of the budget, or the reverse."""
@@ -286,19 +257,6 @@ class Weave(Mechanism):
                 f"the budget. Nothing was spent"
             )
         return None if self.districts is None else read_districts(self.districts, world).of_place
-
-    def _refine_pairs(self, leaves: Ints, geography: Geography, strength: float) -> Ints:
-        """Quarter all leaves of the partition as often as the noise of their counts allows.
-
-        The partition pays for its splits with much more noise than the counts of its leaves, so that those could tell
-        more. Depends on the leaves and on the noisy number of trips, which are paid for.
-        """
-        depth = geography.places.depth
-        while True:
-            finer = quarter_leaves(leaves, depth)
-            if len(finer) == len(leaves) or strength < self.full_pairs * len(finer):
-                return leaves
-            leaves = finer
 
     def _refuse_size(self, world: World) -> None:
         if not self.fits(world):
@@ -311,31 +269,27 @@ class Weave(Mechanism):
         """Time bins of the period; none if trips have no times."""
         return 0 if not counter.timed else HOURS_OF_A_DAY if self.period == "day" else HOURS_OF_A_WEEK
 
-    def _price_number(self, gate: Gate, geography: Geography, times: int) -> Fraction:
-        """Return what the number of trips costs: its share among all questions that might be asked."""
-        weights = self.shares.weigh_questions(
-            timed=times > 0,
-            network=geography.network is not None,
-            grid=isinstance(geography.network, Grid),
-            places=geography.world.size,
-        )
-        return gate.budget.total * weights["trips"] / sum(weights.values())
-
-    def _refuse_noise(self, signal: float, geography: Geography) -> None:
-        """A function of the noisy number of trips, so that only that number has to be paid for."""
-        places = geography.world.size
+    def _refuse_noise(self, signal: float, world: World) -> None:
+        """Refuse too few trips: a function of their noisy number, so that only that number has to be paid for."""
+        if signal >= self.least_signal(world):
+            return
         seen = f"about {signal:,.0f} trips per unit of noise (trips x epsilon / trips of a unit) are too few"
-        after = "lower `weakest` to release it all the same. Counting the trips has cost its share."
+        more = (
+            "more trips or a larger epsilon, or lower `weakest` to release it all the same. Counting the trips has "
+            "cost its share."
+        )
         if signal < self.weakest:
             raise RefusedError(
-                f"{seen}: a release would show noise and public knowledge, but not these trips. Use more trips or a "
-                f"larger epsilon, or {after}"
+                f"{seen}: a release would show noise and public knowledge, but not these trips. Use {more}"
             )
-        if geography.network is None and signal < self.weakest * places / self.many_places:
-            raise RefusedError(
-                f"{seen} for {places:,} places without a network between them: most places of a release would be "
-                f"noise. Use fewer and larger places, more trips or a larger epsilon, or {after}"
-            )
+        raise RefusedError(
+            f"{seen} for {world.size:,} places without a network between them: most places of a release would be "
+            f"noise. Use fewer and larger places, {more}"
+        )
+
+
+def _name_kind(world: World) -> str:
+    return "grid" if isinstance(world, Grid) else "network" if isinstance(world, Network) else "list"
 
 
 def _split(gate: Gate, weights: dict[str, Fraction]) -> dict[str, Fraction]:
@@ -343,15 +297,10 @@ def _split(gate: Gate, weights: dict[str, Fraction]) -> dict[str, Fraction]:
     return dict(zip(weights, gate.budget.split(list(weights.values())), strict=True))
 
 
-def _find_strength(gate: Gate, prices: dict[str, Fraction], trips: int) -> dict[str, float]:
-    """Trips per noise scale that each question sees at its price."""
-    return {name: trips / _find_noise(gate, price) for name, price in prices.items()}
-
-
 def _buy_blocks(
     counter: Counter, gate: Gate, blocks: WalkBlocks, prices: dict[str, Fraction]
 ) -> dict[str, NoisyBlock]:
-    """The noisy counts of every block that has a price. A trip adds at most one in all: `PARTS` where it spreads."""
+    """Buy the counts of every block that has a price. A trip adds at most one in all: `PARTS` where it spreads."""
     times, found = blocks.resolution.times, {}
     bins = make_time_bins(times) if times else None
     for name, block in blocks.all().items():
@@ -373,7 +322,7 @@ def _buy(
     whole: int = 1,
     contribution: Contribution = ONE,
 ) -> NoisyBlock:
-    """Noisy counts and the variance of their noise: that of the Laplace law, or the Gaussian's own."""
+    """Buy noisy counts, with the variance of their noise: that of the Laplace law, or the Gaussian's own."""
     bought = gate.histogram(label, exact, contribution, price)
     scale = float(bought.question.scale)
     variance = scale if gate.budget.currency == "rho" else 2 * scale**2

@@ -1,13 +1,15 @@
-"""Weights for a support that explain noisy answers: as even as possible, as exact as the noise allows.
+"""Weights for a support of plausible trips that explain noisy answers: as even as possible, as exact as noise allows.
 
-Among all distributions p over the support, the one that minimises
+Trips of a support are of several kinds: ways to choose a route, to drive or to walk. Among all distributions p over the
+support, with shares k of the kinds, the one that minimises
 
-    n KL(p || uniform) + sum_q (n A_q p - y_q)^2 / (2 v_q)
+    n (sum_c k_c KL(p_c || uniform) + KL(k || drawn shares) / f) + sum_q (n A_q p - y_q)^2 / (2 v_q)
 
-over the answers y with variances v, where A_q says how much each trip adds to answer q. Its dual has one number per
-answer and no constraint:  n log mean_j exp(A_j . x) - y . x + sum_q v_q x_q^2 / 2,  and p_j is proportional to
-exp(A_j . x). The dual is minimised by L-BFGS. A is never written out: a trip adds one to one cell of each block, or
-spreads one over its moves, so both products are sums over short lists of cells, compiled.
+over the answers y with variances v, where A_q says how much each trip adds to answer q, and f is how much cheaper it is
+to change the shares of kinds than the trips of each. Its dual has one number per answer and no constraint:
+(n / f) log sum_c k_c (mean_j in c exp(A_j . x))^f - y . x + sum_q v_q x_q^2 / 2,  minimised by L-BFGS. A is never
+written out: a trip adds one to one cell of each block, or spreads one over its moves, so both products are sums over
+short lists of cells, compiled.
 """
 
 import os
@@ -19,15 +21,27 @@ from math import log
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 from numba import njit
 from numpy.typing import NDArray
 
 from wayveil.arrays import Floats, Ints
-from wayveil.mechanisms.weave.settings import SolverSettings
+from wayveil.mechanisms.weave.estimates import CellEstimates
+from wayveil.mechanisms.weave.settings import Generation
 from wayveil.world.walk_blocks import Block, Walks, count_parts, measure_norms
 
 # Threads that share the trips of a support, at most: changes how sums are rounded, and nothing else.
 MOST_WORKERS = 8
+# The solver stops when a step gains less log-likelihood: far less than the noise is worth.
+TOLERANCE = 0.3
+
+
+@dataclass(frozen=True, eq=False)
+class Support:
+    """Walks, and the number of the way in which each was made: of choosing a route, or of walking over a list."""
+
+    walks: Walks
+    kind: Ints
 
 
 class Spread(NamedTuple):
@@ -120,13 +134,6 @@ class Features:
             total[self.place[block.name]] = np.bincount(np.asarray(block.union), fine, block.cells)
         return total
 
-    def put_even(self, total: float, prior: Floats) -> Floats:
-        """Return what trips with the prior weights (in the order of the support), scaled to a total, add to every
-        cell.
-        """
-        with ThreadPoolExecutor(len(self.shares)) as pool:
-            return self.add_up(prior[self.trip] * (total / prior.sum()), pool)
-
     def exchange(self, chosen: Ints, others: Iterable[Ints], wanted: Floats) -> Ints:
         """Return trips of the support, each the chosen one or another one in its place, so that all together add to
         every cell about what is wanted: trip by trip, whatever brings them nearer, in units of what is there.
@@ -182,26 +189,27 @@ class FittedWeights:
 def fit_weights(
     features: Features,
     wanted: Floats,
-    variance: Floats,
+    allow: Callable[[Floats], Floats],
     total: float,
     *,
-    solver: SolverSettings,
     iterations: int,
-    prior: Floats | None = None,
+    kind: Ints | None = None,
+    freedom: float = 1.0,
     start: Floats | None = None,
+    tolerance: float = TOLERANCE,
 ) -> FittedWeights:
-    """Weights of a support that explain the wanted cells.
+    """Return weights of a support that explain the wanted cells.
 
-    `prior` are the weights to stay near (default: even ones); `start` is the dual point of an earlier, similar fit.
-    The solver stops when a step gains far less in log-likelihood than the noise is worth.
+    `allow` gives the variances of cells from what even weights add to them, `kind` the kind of each trip, and `start`
+    is the dual point of an earlier, similar fit.
     """
-    prior = np.ones(features.size) if prior is None else prior[features.trip]
-    prior = prior / prior.sum()
+    kind = np.zeros(features.size, np.int64) if kind is None else kind[features.trip]
+    drawn = np.bincount(kind) / features.size
     with ThreadPoolExecutor(len(features.shares)) as pool:
-        even = features.add_up(total * prior, pool)
+        even = features.add_up(np.full(features.size, total / features.size), pool)
         # Cells that no trip reaches say nothing: their dual stays zero, and the solver does not see them.
         reached = np.flatnonzero(even > 0)
-        wanted, variance = wanted[reached], variance[reached]
+        wanted, variance = wanted[reached], allow(even)[reached]
         # Steps of about equal effect in every direction: the curvature of the dual is the variance plus the cell's own.
         unit = 1 / np.sqrt(variance + even[reached])
 
@@ -212,28 +220,129 @@ def fit_weights(
             top = float(weight.max())
             weight -= top
             np.exp(weight, out=weight)
-            weight *= prior
-            mass = float(weight.sum())
-            weight *= total / mass
-            return weight, top + log(mass)
+            share = np.bincount(kind, weight, len(drawn)) / features.size
+            mean = share / np.maximum(drawn, 1e-300)
+            tilt = (mean / mean.max()) ** (freedom - 1)
+            whole = float(share @ tilt) / float(mean.max())
+            weight *= (tilt * (total / features.size / whole / mean.max()))[kind]
+            return weight, top + log(mean.max()) + log(whole) / freedom
 
         def dual(z: Floats) -> tuple[float, Floats]:
             x = z * unit
             weight, log_mean = weights(x)
             slope = features.add_up(weight, pool)[reached] - wanted + variance * x
-            value = total * log_mean - dot(wanted, x) + 0.5 * dot(variance, x * x)
+            value = total * log_mean - float(wanted @ x) + 0.5 * float(variance @ (x * x))
             return value / total, slope * unit / total
 
         begin = np.zeros(len(reached))
         if start is not None:
             # On another support the earlier point may put all weight on a handful of trips: then zero is nearer.
             begin = min(begin, start[reached] / unit, key=lambda z: dual(z)[0])
-        found, steps = minimise(dual, begin, iterations, solver.tolerance / total, solver)
+        found, steps = minimise(dual, begin, iterations, tolerance / total)
         weight, _ = weights(found * unit)
         fitted = features.add_up(weight, pool)
     of_support, x = np.empty(features.size), np.zeros(features.cells)
     of_support[features.trip], x[reached] = weight, found * unit
     return FittedWeights(of_support, x, fitted, even, steps)
+
+
+def minimise(
+    function: Callable[[Floats], tuple[float, Floats]], start: Floats, iterations: int, tolerance: float
+) -> tuple[Floats, int]:
+    """Return a point near the minimum, and the steps it took; `function` gives value and gradient.
+
+    Stops after so many steps, or when one gains less than `tolerance`.
+    """
+    limits = {"maxiter": iterations, "maxfun": 4 * iterations, "maxcor": 12, "ftol": tolerance, "gtol": 0}
+    found = scipy.optimize.minimize(function, start, jac=True, method="L-BFGS-B", options=limits)
+    return np.asarray(found.x), int(found.nit)
+
+
+@dataclass(frozen=True)
+class Diagnostics:
+    """How well the support explains the measurements: computed from noisy numbers, so free to publish.
+
+    unexplained  share of the flow on edges (or moves) that no trip of the support uses
+    effective    trips of the support that carry the weight, (sum w)^2 / sum w^2
+    support      trips of the support
+    misfit       by block: root mean square of (fitted - noisy), in standard deviations of the noise; near 1 is right
+    kinds        fitted share of each way to choose a route (`routes.ROUTE_CHOICES`) or to walk
+    """
+
+    unexplained: float
+    effective: float
+    support: int
+    misfit: dict[str, float]
+    kinds: tuple[float, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class FittedSupport:
+    """A support with the weights that explain the target best, and the share of each kind of trip in it."""
+
+    support: Support
+    features: Features
+    fit: FittedWeights
+    kinds: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Target:
+    """Estimates of the cells of blocks, in the order of the blocks."""
+
+    blocks: dict[str, Block]
+    noisy: dict[str, CellEstimates]
+    total: float
+    settings: Generation
+
+    def fit_support(self, support: Support, kinds: int, start: Floats | None) -> FittedSupport:
+        """Return weights of a support, and the shares of so many kinds that go with them."""
+        features = Features(self.blocks, support.walks)
+        found = fit_weights(
+            features,
+            np.concatenate([self.noisy[name].value for name in self.blocks]),
+            lambda even: self._allow_all(features, even),
+            self.total,
+            iterations=self.settings.iterations,
+            kind=support.kind,
+            freedom=self.settings.freedom,
+            start=start,
+        )
+        shares = np.bincount(support.kind, found.weight, kinds) / found.weight.sum()
+        return FittedSupport(support, features, found, shares)
+
+    def _allow_all(self, features: Features, even: Floats) -> Floats:
+        """Return how far the cells of all blocks may stay from their noisy values, as variances.
+
+        Staying near even weights is as good a guess as if the cell were Poisson: of variance g. But the support may be
+        off by a share r, and by more where the noisy value stands out of the noise, so that the real variance of the
+        guess is g + (r g)^2 + what stands out. To weigh guess and noisy value rightly, the noise counts as much less.
+        """
+        parts = []
+        for name in self.blocks:
+            noisy, guess = self.noisy[name], even[features.place[name]]
+            apart = np.maximum((noisy.value - guess) ** 2 - noisy.reach() ** 2, 0.0)
+            real = guess + (self.settings.off * guess) ** 2 + apart
+            trust = np.maximum(guess / np.maximum(real, 1e-12), self.settings.least_trust)
+            parts.append(trust * (noisy.variance + self.settings.model_error * np.maximum(noisy.value, 0)))
+        return np.concatenate(parts)
+
+    def diagnose(self, found: FittedSupport) -> Diagnostics:
+        """Return how well a fitted support explains the target."""
+        place, fitted = found.features.place, found.fit.fitted
+        flow = next(name for name in ("edge", "edge zone", "move", "pair") if name in place)
+        unseen = found.fit.even[place[flow]] <= 0
+        # Noise is as often below zero as above, so it cancels in the sum.
+        whole = self.total if flow == "move" else float(fitted[place[flow]].sum())
+        unexplained = max(0.0, float(self.noisy[flow].value[unseen].sum()) / max(whole, 1.0))
+        misfit = {
+            name: float(
+                np.sqrt(np.mean((fitted[at] - self.noisy[name].value) ** 2)) / self.noisy[name].deviation
+            )
+            for name, at in place.items()
+        }
+        kinds = tuple(found.kinds.tolist())
+        return Diagnostics(unexplained, found.fit.effective, found.features.size, misfit, kinds)
 
 
 def number_walks(walks: Walks) -> Ints:
@@ -251,93 +360,6 @@ def select_walks(location: NDArray[np.int32], offsets: Ints, chosen: Ints) -> tu
     lengths = np.diff(offsets)[chosen]
     ends = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     return location[np.arange(ends[-1]) + np.repeat(offsets[chosen] - ends[:-1], lengths)], ends
-
-
-def minimise(
-    function: Callable[[Floats], tuple[float, Floats]],
-    start: Floats,
-    iterations: int,
-    tolerance: float,
-    settings: SolverSettings,
-) -> tuple[Floats, int]:
-    """A point near the minimum, and the steps it took; `function` gives value and gradient.
-
-    Stops after so many steps, or when two steps in a row gain less than `tolerance` each.
-    """
-    point = start
-    value, slope = function(point)
-    moves, turns = (np.empty((settings.memory, len(start))) for _ in range(2))
-    bends = np.empty(settings.memory)
-    known, idle = 0, 0
-    for step in range(iterations):
-        direction = _point_downhill(slope, moves, turns, bends, known)
-        descent = dot(direction, slope)
-        if descent >= 0:  # rounding has spoilt the memory
-            known = 0
-            direction, descent = -slope, -dot(slope, slope)
-        if descent == 0:
-            return point, step
-        length = 1.0 if known else min(1.0, 1.0 / float(np.sqrt(dot(slope, slope))))
-        while True:
-            there = point + length * direction
-            new_value, new_slope = function(there)
-            if new_value <= value + settings.enough * length * descent:
-                break
-            length *= 0.5
-            if length < settings.shortest:
-                return point, step
-        known = _remember(there - point, new_slope - slope, moves, turns, bends, known)
-        idle = idle + 1 if value - new_value <= tolerance else 0
-        point, value, slope = there, new_value, new_slope
-        if idle == 2:
-            return point, step + 1
-    return point, iterations
-
-
-def _remember(move: Floats, turn: Floats, moves: Floats, turns: Floats, bends: Floats, known: int) -> int:
-    """Keep a step, how it turned the slope, and the inner product of both, the newest in row `known` modulo the memory;
-    returns the new `known`.
-    """
-    bend = dot(move, turn)
-    if bend <= 1e-14 * dot(turn, turn):
-        return known
-    row = known % len(moves)
-    moves[row], turns[row], bends[row] = move, turn, bend
-    return known + 1
-
-
-# Sums in any order: several numbers at a time, which rounds differently and nothing else.
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
-def dot(one: Floats, other: Floats) -> float:
-    """The inner product, on one core."""
-    total = 0.0
-    for i in range(len(one)):
-        total += one[i] * other[i]
-    return total
-
-
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
-def _point_downhill(slope: Floats, moves: Floats, turns: Floats, bends: Floats, known: int) -> Floats:
-    """Minus the slope divided by the curvature, as far as the last steps tell (two-loop recursion)."""
-    out = -slope
-    rows = min(known, len(moves))
-    factor = np.empty(rows)
-    for back in range(rows):
-        row = (known - 1 - back) % len(moves)
-        factor[back] = dot(moves[row], out) / bends[row]
-        for i in range(len(out)):
-            out[i] -= factor[back] * turns[row, i]
-    if rows:
-        row = (known - 1) % len(moves)
-        scale = bends[row] / dot(turns[row], turns[row])
-        for i in range(len(out)):
-            out[i] *= scale
-    for back in range(rows - 1, -1, -1):
-        row = (known - 1 - back) % len(moves)
-        change = factor[back] - dot(turns[row], out) / bends[row]
-        for i in range(len(out)):
-            out[i] += change * moves[row, i]
-    return out
 
 
 def find_norms(block: Block, walks: Walks) -> Floats:

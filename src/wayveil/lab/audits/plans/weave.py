@@ -36,8 +36,7 @@ from wayveil.lab.audits.recording import Subject
 from wayveil.lab.audits.tiny_worlds import plain_world, small_grid, small_network
 from wayveil.mechanisms.weave import Weave
 from wayveil.mechanisms.weave.measurements import Measurements
-from wayveil.mechanisms.weave.settings import Generation
-from wayveil.mechanisms.weave.shares import GridShares, Shares
+from wayveil.mechanisms.weave.settings import Generation, Shares
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.noise import discrete_laplace
 from wayveil.privacy.privtree import Leaves, decay, depth_of, partition
@@ -160,7 +159,7 @@ def _districts_by_trips(subject: Subject) -> Subject:
 
 
 # Trips are made of private measurements only, so that a sketch of them is enough here.
-SKETCH = Generation(least=200, most=400, early=200, sweeps=1, rounds=1, iterations=5)
+SKETCH = Generation(least=200, most=400, rounds=1, iterations=5)
 
 # What a plan with needs makes of the shares, districts among them.
 NEEDS = _InDistricts(weakest=0, faint=0, districts="in turn", generation=SKETCH).serving(
@@ -173,18 +172,17 @@ PLANS = (
         Weave(
             weakest=0,
             faint=0,
-            faint_crossings=0,
+            faint_on_grid=0,
             fewest_inside=0,
             full_cells=0.1,
-            moves_from=0,
-            shares=Shares(on_grid=GridShares(clear_crossings=200)),
+            shares=Shares(many_trips=200),
             generation=SKETCH,
         ),
         also=(
             Weave(weakest=0, triples_from=0, generation=SKETCH),
             Weave(weakest=0, period="week", generation=SKETCH),
             NEEDS,
-            with_made_up_prior(Weave)(weakest=0, faint=0, fewest_inside=0, moves_from=0, generation=SKETCH),
+            with_made_up_prior(Weave)(weakest=0, faint=0, fewest_inside=0, generation=SKETCH),
         ),
         # About one unit of epsilon for each of its blocks; so much cannot be shown of a whole release, nor be refuted.
         epsilon=Fraction(12),

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from wayveil.arrays import Floats, Ints
 from wayveil.mechanisms.weave.estimates import CellEstimates
-from wayveil.mechanisms.weave.moves import MoveRows
-from wayveil.mechanisms.weave.settings import ListSettings
+from wayveil.mechanisms.weave.lengths import LengthLaw
+from wayveil.mechanisms.weave.moves import ListDemand, MoveRows, MoveTable, chain_moves
+from wayveil.mechanisms.weave.weight_fit import FittedSupport, Support, select_walks
 from wayveil.world.repeats import (
     AGAIN,
     BACK,
@@ -27,6 +28,54 @@ from wayveil.world.repeats import (
     classify_lengths,
     count_contexts,
 )
+from wayveil.world.walk_blocks import Walks
+from wayveil.world.world import World
+
+
+class WalkedWays:
+    """Walks over a list that repeat earlier visits as people do."""
+
+    rare, first_shares = 0.0, np.ones(1)
+
+    def __init__(self, demand: ListDemand, world: World, table: MoveTable) -> None:
+        self.demand, self.world = demand, world
+        self.lengths = LengthLaw(demand.blocks.length_edges, demand.noisy["length"].value)
+        self.rows = chain_moves(world, table, demand.settings.unsure_moves)
+
+    def draw(self, count: int, _shares: Floats, rng: np.random.Generator) -> Support:
+        """Draw about `count` walks, after learning on some of them how often to repeat visits."""
+        look = self.demand.blocks.resolution
+        factors = RepeatFactors.learn(
+            self.demand.noisy["memory"], look.memory, look.memories, self.rows, self._plan(20_000, rng), rng
+        )
+        location, offsets, _ = factors.walk(self.rows, self._plan(count, rng), rng)
+        location, offsets = select_walks(location, offsets, self._find_legal(Walks(location, offsets)))
+        ends = Walks(location, offsets)
+        origin, destination = ends.origin.astype(np.int64), ends.destination.astype(np.int64)
+        bins = self.demand.draw_time_bins(origin, destination, rng)
+        return Support(Walks(location, offsets, bins), np.zeros(len(ends), np.int64))
+
+    def learn(self, found: FittedSupport) -> None:
+        """Learn nothing: all that is known of walks went into drawing them."""
+
+    def _plan(self, count: int, rng: np.random.Generator) -> "WalkPlan":
+        """Draw origins and lengths of walks, and whether they return."""
+        far, drawn = self.lengths.draw(count, rng)
+        returns = np.where(far == 0, 1, 0) if len(self.lengths.mass) > 1 else np.full(count, -1)
+        mass = self.demand.origin
+        origin = rng.choice(len(mass), count, p=mass / mass.sum()).astype(np.int64)
+        return WalkPlan(origin, drawn, returns.astype(np.int64))
+
+    def _find_legal(self, walks: Walks) -> Ints:
+        """Return the walks that only make moves that the world allows: one that has to return may not be able to."""
+        if not self.world.restricts_moves:
+            return np.arange(len(walks))
+        step, wrong = walks.moves, np.zeros(len(walks.location) + 1, np.int64)
+        legal = self.world.successors.contains(
+            walks.location[step].astype(np.int64), walks.location[step + 1]
+        )
+        wrong[1:][step[~legal]] = 1
+        return np.flatnonzero(np.diff(np.cumsum(wrong)[walks.offsets]) == 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,15 +99,6 @@ class _RunningRows(NamedTuple):
     loose: Floats
     running_share: Floats
     end: Floats
-
-
-class _Repeats(NamedTuple):
-    """Factors by class, context and kind; how many visits a context is made of; and how often to try."""
-
-    factor: Floats
-    memory: int
-    end_tries: int
-    new_tries: int
 
 
 class _Planned(NamedTuple):
@@ -97,27 +137,25 @@ class RepeatFactors:
         bits: int,
         rows: MoveRows,
         plan: WalkPlan,
-        settings: ListSettings,
         rng: np.random.Generator,
     ) -> "RepeatFactors":
-        """Factors with which walks as planned repeat visits as the block says, out of which noise was taken."""
+        """Learn factors with which walks as planned repeat visits as the block says, out of which noise was taken."""
         shape = (1 << bits, count_contexts(memory), VISIT_KINDS)
-        wanted = _share_kinds(noisy, shape, settings.unsure_repeats)
+        wanted = _share_kinds(noisy, shape)
         found = cls(memory, bits, np.ones(wanted.shape))
-        for _ in range(settings.learning_rounds):
-            mass = found.walk(rows, plan, settings, rng)[2]
+        for _ in range(8):
+            mass = found.walk(rows, plan, rng)[2]
             weight = mass.sum(axis=2, keepdims=True)
             share = mass / np.maximum(weight, 1e-12)
             # A kind that is impossible in a context stays so, whatever noise says.
             ratio = np.where((share > 1e-9) & (weight > 0), (wanted + 1e-6) / (share + 1e-6), 1.0)
-            factor = np.clip(found.factor * ratio, 1 / settings.most_factor, settings.most_factor)
-            found = replace(found, factor=factor)
+            found = replace(found, factor=np.clip(found.factor * ratio, 1 / 10_000, 10_000))
         return found
 
     def walk(
-        self, rows: MoveRows, plan: WalkPlan, settings: ListSettings, rng: np.random.Generator
+        self, rows: MoveRows, plan: WalkPlan, rng: np.random.Generator
     ) -> tuple[NDArray[np.int32], Ints, Floats]:
-        """Walks as planned, and how likely each kind of visit was in each context, every walk with weight one."""
+        """Draw walks as planned, and how likely each kind of visit was in each context, every walk with weight one."""
         offsets = np.concatenate([[0], np.cumsum(plan.lengths)]).astype(np.int64)
         location, mass = np.empty(offsets[-1], np.int32), np.zeros(self.factor.shape)
         running = _RunningRows(
@@ -128,18 +166,17 @@ class RepeatFactors:
             np.cumsum(rows.share),
             rows.end / max(float(rows.end.max()), 1e-300),
         )
-        repeats = _Repeats(self.factor, self.memory, settings.end_tries, settings.new_tries)
         planned = _Planned(plan.origin, plan.returns, classify_lengths(plan.lengths, self.bits), offsets)
-        _walk(running, repeats, planned, location, mass, rng)
+        _walk(running, self.factor, self.memory, planned, location, mass, rng)
         return location, offsets, mass
 
 
-def _share_kinds(noisy: CellEstimates, shape: tuple[int, int, int], unsure_repeats: float) -> Floats:
-    """Shares of the kinds in every context, drawn towards those of all classes, and these towards all contexts."""
+def _share_kinds(noisy: CellEstimates, shape: tuple[int, int, int]) -> Floats:
+    """Share kinds in every context: as in all classes of lengths, as far as noise hides it, and these as anywhere."""
     table = noisy.value.reshape(shape)
     everywhere = table.sum(axis=(0, 1)) + 1e-9
     everywhere /= everywhere.sum()
-    unsure = unsure_repeats * noisy.deviation
+    unsure = noisy.deviation
     contexts = table.sum(axis=0)
     contexts = (contexts + unsure * everywhere) / (contexts.sum(axis=1, keepdims=True) + unsure + 1e-300)
     return (table + unsure * contexts) / (table.sum(axis=2, keepdims=True) + unsure + 1e-300)
@@ -147,7 +184,7 @@ def _share_kinds(noisy: CellEstimates, shape: tuple[int, int, int], unsure_repea
 
 @njit(cache=True)
 def _find_chance(rows, row, place):  # type: ignore[no-untyped-def]
-    """The chance that a row gives a place."""
+    """Return the chance that a row gives a place."""
     target, running, share = rows.target, rows.running_chance, rows.running_share
     begin, stop = rows.first[row], rows.first[row + 1]
     found = rows.loose[row] * (share[place] - (share[place - 1] if place > 0 else 0.0))
@@ -165,7 +202,7 @@ def _find_chance(rows, row, place):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def _draw_place(rows, row, rng):  # type: ignore[no-untyped-def]
-    """A place by the chances of a row."""
+    """Draw a place by the chances of a row."""
     running, share = rows.running_chance, rows.running_share
     begin, stop = rows.first[row], rows.first[row + 1]
     if begin == stop or rng.random() < rows.loose[row]:
@@ -184,19 +221,19 @@ def _draw_place(rows, row, rng):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def _name_repeat(lag, at_origin):  # type: ignore[no-untyped-def]
-    """The kind of a visit to a place that was last visited `lag` visits ago."""
+    """Return the kind of a visit to a place that was last visited `lag` visits ago."""
     return STAY if lag == 1 else BACK if lag == 2 else HOME if at_origin else AGAIN
 
 
 @njit(cache=True)
-def _draw_visit(rows, memory, known, at, new, total, tries, rng):  # type: ignore[no-untyped-def]
+def _draw_visit(rows, memory, known, at, new, total, rng):  # type: ignore[no-untyped-def]
     """Draw the next place of a walk by weight. `at` is the walk, where it is, and the place to take if none is left."""
     seen_by, _, seen, weight = memory
     walk, here, chosen = at
     drawn = rng.random() * total
     if drawn < new:
         # Of what the row offers only what is new, so that as many visits are new as should be.
-        for _ in range(tries):
+        for _ in range(200):
             chosen = _draw_place(rows, here, rng)
             if seen_by[chosen] != walk:
                 break
@@ -212,7 +249,7 @@ def _draw_visit(rows, memory, known, at, new, total, tries, rng):  # type: ignor
 
 
 @njit(cache=True)
-def _walk(rows, repeats, planned, location, mass, rng):  # type: ignore[no-untyped-def]
+def _walk(rows, factor, remembered, planned, location, mass, rng):  # type: ignore[no-untyped-def]
     """Draw all planned walks into `location`, and add to `mass` how likely each kind of visit was."""
     origin, returns, length_class, offsets = planned
     places = len(rows.end)
@@ -234,11 +271,11 @@ def _walk(rows, repeats, planned, location, mass, rng):  # type: ignore[no-untyp
         for step in range(1, length):
             here = np.int64(location[place + step - 1])
             context = 0
-            if repeats.memory == 1:
+            if remembered == 1:
                 context = kinds % REMEMBERED
-            elif repeats.memory == 2:
+            elif remembered == 2:
                 context = kinds
-            tilt = repeats.factor[length_class[j], context]
+            tilt = factor[length_class[j], context]
             by_kind[:] = 0.0
             old = 0.0
             for i in range(known):
@@ -256,9 +293,10 @@ def _walk(rows, repeats, planned, location, mass, rng):  # type: ignore[no-untyp
             if final and returns[j] == 1:
                 chosen = origin[j]
             else:
-                for _ in range(repeats.end_tries):
+                # As often as it takes to end at a place where walks end, within reason.
+                for _ in range(30):
                     at = (j, here, chosen)
-                    chosen = _draw_visit(rows, memory, known, at, by_kind[NEW], total, repeats.new_tries, rng)
+                    chosen = _draw_visit(rows, memory, known, at, by_kind[NEW], total, rng)
                     if not final:
                         break
                     if (returns[j] < 0 or chosen != origin[j]) and rng.random() < rows.end[chosen]:
