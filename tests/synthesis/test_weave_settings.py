@@ -7,7 +7,9 @@ import pytest
 from pydantic import BaseModel
 
 import wayveil
+from wayveil.errors import ParameterError
 from wayveil.mechanisms.weave import Weave
+from wayveil.mechanisms.weave.settings import Generation
 
 ROOM = Path(wayveil.__file__).parent / "mechanisms" / "weave"
 MODULES = [path for path in sorted(ROOM.glob("*.py")) if path.name != "settings.py"]
@@ -92,4 +94,7 @@ def test_the_parameters_of_an_earlier_datasheet_are_still_understood():
         "anywhere": 0.1, "least_kinds": 64, "graphs": 6, "trees": 2, "lines": 0.2, "edges": 0.15,
         "waits": 0.2, "ends_off": 0.5, "model_error": 0.2, "off": 1.0, "least_trust": 0.01, "iterations": 300,
     }  # fmt: skip
-    assert Weave(generation=earlier) == Weave()
+    assert Weave.of_record({"generation": earlier}) == Weave()
+    assert Generation.of_record(earlier) == Generation()
+    with pytest.raises(ParameterError, match="detours"):
+        Weave(generation={"detours": 0.08})  # whoever sets what is no more is told

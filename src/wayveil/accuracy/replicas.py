@@ -86,7 +86,7 @@ def _draw(release: ReleasedTrips, seed: int) -> Replica:
 def mechanism_of(datasheet: Datasheet) -> Mechanism:
     """The mechanism with the parameters that the datasheet states."""
     described = datasheet["mechanism"]
-    return mechanism(described["name"])(**described["parameters"])
+    return mechanism(described["name"]).of_record(described["parameters"])
 
 
 def budget_of(datasheet: Datasheet) -> Budget:

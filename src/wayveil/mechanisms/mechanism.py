@@ -121,6 +121,11 @@ class Mechanism(BaseModel):
         """Ask the gate for noisy counts and build the private model from them."""
 
     @classmethod
+    def of_record(cls, parameters: Mapping[str, Any]) -> Self:
+        """Make the mechanism of a datasheet, also of one that an earlier version wrote."""
+        return cls(**parameters)
+
+    @classmethod
     def model_kinds(cls, described: Mapping[str, Any]) -> tuple[type[Model], ...]:
         """The kinds of models that a mechanism so described can have made."""
         return (cls.makes,)

@@ -329,7 +329,8 @@ def _unpack_plain(value: Any, hint: Any, arrays: Arrays, world: World) -> Any:
         return TimeBins(value["edges"], period=value["period"])
     if issubclass(hint, BaseModel):
         try:
-            return hint.model_validate(value)
+            read = getattr(hint, "of_record", hint.model_validate)  # where earlier versions wrote otherwise
+            return read(value)
         except ValidationError:
             # Its own words quote the value, and fail where they cut a character in two.
             raise ValueError(f"what stands for {hint.__name__} does not fit it") from None

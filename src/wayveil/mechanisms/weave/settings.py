@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
 # What each question is made of, and the part of its weight that each block gets.
 BLOCKS_OF_WEIGHT = {
@@ -183,7 +183,7 @@ class Shares(_Settings):
 class Generation(_Settings):
     """Constants of making trips from noisy blocks: post-processing, which may change for trips that are drawn again.
 
-    Constants that only earlier versions had are passed over, so that their models can still be drawn from.
+    Models of earlier versions can still be drawn from (`of_record`).
     """
 
     least: int = Field(
@@ -253,9 +253,7 @@ class Generation(_Settings):
     )
     unseen: float = Field(0.4, gt=0, description="share by which a cell is off where noise hides it")
 
-    @model_validator(mode="before")
     @classmethod
-    def _of_earlier_versions(cls, given: Any) -> Any:
-        if not isinstance(given, dict):
-            return given
-        return {name: value for name, value in given.items() if name not in RETIRED}
+    def of_record(cls, record: Mapping[str, Any]) -> "Generation":
+        """Read what an earlier version may have written: constants that are no more are passed over."""
+        return cls(**{name: value for name, value in record.items() if name not in RETIRED})

@@ -24,7 +24,7 @@ from fractions import Fraction
 from math import sqrt
 from pathlib import Path
 from types import MappingProxyType
-from typing import ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field
 
@@ -135,6 +135,10 @@ class Weave(Mechanism):
         Generation(),
         description="how trips are made of the measurements: costs nothing, can be changed later",
     )
+
+    @classmethod
+    def of_record(cls, parameters: Mapping[str, Any]) -> Self:
+        return cls(**{**parameters, "generation": Generation.of_record(parameters.get("generation", {}))})
 
     def rule(self, world: World) -> LegalityRule:
         """Return the rule of all mechanisms; corners are kept or cut on a grid."""
