@@ -18,9 +18,13 @@ from wayveil.mechanisms.weave import Weave
 from wayveil.mechanisms.weave.settings import Shares
 from wayveil.plan.files import plan_text, read_plan
 from wayveil.plan.needs import Need, WorldSize, parts_of, read_needs
+from wayveil.plan.outlook import BOUNDS, Forecast
 from wayveil.plan.plan import Plan
 from wayveil.plan.promise import say_percent
+from wayveil.privacy.units import Rider
 from wayveil.released.reached import StatedNeed, reached_needs
+from wayveil.releases.order import default_mechanism
+from wayveil.simulate.crowd import Crowd
 from wayveil.simulate.feed import write_city
 from wayveil.simulate.riders import simulate_riders
 from wayveil.world.gtfs import read_gtfs
@@ -305,3 +309,22 @@ def test_what_a_need_about_a_part_reached_is_not_told_by_whole_cells():
         "asks for a part of the cells: see the interval of the answer",
         None,
     )
+
+
+def test_a_bound_at_which_a_need_is_not_asked_for_is_not_chosen(city):
+    world = read_gtfs("city.zip")
+    need = Need.parse("boardings per stop, top 10, within 10 %")
+    told = Forecast(
+        world,
+        Crowd.simulate(world, 3_000, 600),
+        default_mechanism(world, parts_of([need], CITY)),
+        Rider(max_trips=2, bounding="weights"),
+    )
+    asked = {
+        at: [bound for bound in BOUNDS if "boardings" in told.bounded(bound).scales(at)] for at in (0.002, 1)
+    }
+    assert asked[1] == list(BOUNDS)
+    for epsilon, bounds in asked.items():
+        assert not bounds or told.with_best_bound([need], epsilon).bound in bounds
+    some = [at for at in np.geomspace(0.002, 0.2, 30) if "boardings" in told.scales(at)]
+    assert told.with_best_bound([need], some[0]).bound <= 2

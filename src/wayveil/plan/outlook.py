@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from math import exp, log
+from math import exp, inf, log
 
 import numpy as np
 from numpy.typing import NDArray
@@ -125,6 +125,8 @@ class Forecast:
         def off(told: "Forecast") -> float:
             scales, found = told.scales(epsilon), 0.0
             for need in counted:
+                if need.question not in scales:  # so much noise that it is not asked for
+                    return inf
                 truth, shown = told._try(need, epsilon, scales)
                 everywhere = float(np.abs(shown - truth).mean(axis=0).sum() / max(truth.sum(), 1.0))
                 found += (_judge(need, epsilon, truth, shown).median * everywhere) ** 0.5 / need.within
