@@ -153,7 +153,7 @@ def test_what_pieces_cannot_tell_is_asked_for_or_read_as_a_whole(tmp_path):
     path = tmp_path / "trips.parquet"
     table = random_visits(5, CITY)
     table.write_parquet(path)
-    with pytest.raises(ParameterError, match="--max-trips"):
+    with pytest.raises(ParameterError, match="--no-rider"):
         release(TripFiles.at(path, CITY), TREE, epsilon=1)
     names = {"rider_id": "uid", "trip_id": "tid", "event_time": "datetime"}
     table.drop_nulls().rename(names).write_parquet(path)

@@ -189,8 +189,9 @@ def test_settings_are_read_as_a_person_writes_them():
     assert type(choice)(**choice.describe()["parameters"]) == choice
     assert make_mechanism("ppdp", parse_settings(["max-gap=none"])).max_gap is None
     assert make_mechanism("seqpt", parse_settings(["consistency=none"])).consistency == "none"
-    assert str(make_mechanism("weave", parse_settings(["shares.trips=1/7"])).shares.trips) == "1/7"
-    for wrong in (["height"], ["shares=1/2", "shares.trips=1/7"]):
+    shares = make_mechanism("weave", parse_settings(["shares.on_network.trips=1/7"])).shares
+    assert str(shares.on_network["trips"]) == "1/7"
+    for wrong in (["height"], ["shares=1/2", "shares.dense=1/7"]):
         with pytest.raises(ParameterError, match="--set"):
             make_mechanism("weave", parse_settings(wrong))
 

@@ -95,12 +95,11 @@ def test_a_release_of_ends_opens_with_the_network_it_came_from(tmp_path):
     assert type(made).load(tmp_path / "out", RING).world.size == RING.size
 
 
-def test_how_many_trips_of_a_rider_count_has_no_silent_default():
-    trips = Trips.of_lists([[0, 1]] * 6, RING, rider=np.array([0, 0, 0, 1, 1, 1]))
-    with pytest.raises(ParameterError, match="max_trips"):
-        release(trips, "noisy-prefix-tree", epsilon=1)
-    once = Trips.of_lists([[0, 1]] * 2, RING, rider=np.array([0, 1]))
-    assert release(once, "noisy-prefix-tree", epsilon=1).datasheet["guarantee"]["bounds"]["max_trips"] == 2
+def test_all_trips_of_a_rider_count_where_no_bound_is_said_and_the_datasheet_says_as_how_many():
+    for riders in ([0, 0, 0, 1, 1, 1], [0, 1, 2, 3, 4, 5]):
+        trips = Trips.of_lists([[0, 1]] * 6, RING, rider=np.array(riders))
+        bounds = release(trips, "noisy-prefix-tree", epsilon=1).datasheet["guarantee"]["bounds"]
+        assert (bounds["bounding"], bounds["max_trips"]) == ("weights", 2)
 
 
 def test_milliseconds_and_other_impossible_years_are_named():

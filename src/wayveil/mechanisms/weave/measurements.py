@@ -98,7 +98,7 @@ KINDS = {
 
 @dataclass(frozen=True, eq=False)
 class CellSums:
-    """What trips add to the cells of a block, as the block counts them, and as riders: whole ones on every move."""
+    """Sums that trips add to the cells of a block: as the block counts them, and as riders, whole on every move."""
 
     value: Floats
     riders: Floats

@@ -260,7 +260,7 @@ def minimise(
 
 @dataclass(frozen=True)
 class Diagnostics:
-    """How well the support explains the measurements: computed from noisy numbers, so free to publish.
+    """Fit of the support to the measurements: computed from noisy numbers, so free to publish.
 
     unexplained  share of the flow on edges (or moves) that no trip of the support uses
     effective    trips of the support that carry the weight, (sum w)^2 / sum w^2
