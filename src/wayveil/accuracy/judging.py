@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import hypot, pi, sqrt
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -26,14 +27,14 @@ from wayveil.accuracy.distances import (
     with_sizes,
 )
 from wayveil.accuracy.find_bands import find_bands, find_even_bands, find_sum_bands
-from wayveil.accuracy.judged import JudgedRelease
 from wayveil.accuracy.misfits import MISFIT, OF_WAYS, find_bias, is_misfit, least_together
 from wayveil.accuracy.paid_sizes import held_by_law, paid_error, paid_size, paid_total
-from wayveil.accuracy.posterior import MEAN_IN_HALF, mean_errors, off_by
+from wayveil.accuracy.posterior import MEAN_IN_HALF, Posterior, mean_errors, off_by
 from wayveil.accuracy.replicas import draw_replicas, mechanism_of
 from wayveil.accuracy.sized import Sized
 from wayveil.accuracy.sizes import SEEN_TWICE, find_sizes
 from wayveil.accuracy.verdicts import SINGLE, Verdict, give_verdict
+from wayveil.arrays import Floats, Ints
 from wayveil.progress import step
 from wayveil.released.released_trips import ReleasedTrips, followed_by
 from wayveil.synthesis.counted import AllCounted, CountsCells
@@ -270,6 +271,15 @@ def _ask_model(release: ReleasedTrips, replicas: Sequence[Replica]) -> tuple[Exp
     return tuple(release.model.expected_errors(release.trips, replicas[0]))
 
 
+@runtime_checkable
+class KnowsCells(Protocol):
+    """A release that tells what its noisy counts say of each cell, and which number it shows there."""
+
+    def posterior(self, kind: str) -> Posterior | None: ...
+
+    def sharpen(self, kind: str, cells: Ints, values: Floats) -> Floats: ...
+
+
 def _judge_stops(
     release: ReleasedTrips, kind: str, shown: Tally, told: Tally | None, again: float
 ) -> Verdict | None:
@@ -279,7 +289,7 @@ def _judge_stops(
     smoothed away, and nothing of what other tables told: they show too much. So the mean of both is told.
     """
     known = release.model.counted(kind) if isinstance(release.model, CountsCells) else None
-    if kind not in AT_STOPS or not isinstance(known, AllCounted) or not isinstance(release, JudgedRelease):
+    if kind not in AT_STOPS or not isinstance(known, AllCounted) or not isinstance(release, KnowsCells):
         return None
     believed, cells = release.posterior(kind), np.arange(len(known.values))
     if believed is None or told is None:

@@ -20,7 +20,7 @@ LEAD = (
 
 
 @dataclass(frozen=True)
-class Beside:
+class CustomaryRule:
     """A rule or a release, what the difference attack gains from it, and the figures behind the words."""
 
     name: str
@@ -56,12 +56,14 @@ def compare_suppression(raw: Trips, datasheet: Mapping[str, Any]) -> FurtherFigu
         figures[0] = _with_totals(figures[0], begin * 24 + hour)
     if datasheet:
         figures.append(
-            Beside("This release", f"{example_person(datasheet)}, whatever is published without her.", {})
+            CustomaryRule(
+                "This release", f"{example_person(datasheet)}, whatever is published without her.", {}
+            )
         )
     return FurtherFigures("Suppression", LEAD, tuple(figures))
 
 
-def _rule(trips: Trips, name: str, what: str, cell: Ints) -> Beside:
+def _rule(trips: Trips, name: str, what: str, cell: Ints) -> CustomaryRule:
     """Publish the cells that hold enough; a person is revealed if a shown cell is smaller without her."""
     _, at, counts = np.unique(cell, return_inverse=True, return_counts=True)
     person, shown = people_of(trips), counts[at] >= FEWEST
@@ -72,13 +74,13 @@ def _rule(trips: Trips, name: str, what: str, cell: Ints) -> Beside:
         f"{what}, without groups of fewer than {FEWEST}, keeps {kept:.1%} of the trips. A second one without one {who} "
         f"tells where that {who} {gives}, for {revealed:.1%} of the {who}s."
     ).replace("%", " %")
-    return Beside(name, words, {"kept": kept, "revealed": revealed})
+    return CustomaryRule(name, words, {"kept": kept, "revealed": revealed})
 
 
-def _with_totals(rule: Beside, cell: Ints) -> Beside:
+def _with_totals(rule: CustomaryRule, cell: Ints) -> CustomaryRule:
     """Count the hidden cells that are the only hidden one of their stop: its total gives them back."""
     cells, counts = np.unique(cell, return_counts=True)
     stops = cells[counts < FEWEST] // 24
     back = int(np.sum(np.bincount(stops) == 1)) if len(stops) else 0
     words = f"{rule.words} Totals per stop give back {back:,} of {len(stops):,} hidden numbers."
-    return Beside(rule.name, words, {**rule.figures, "hidden": len(stops), "given_back": back})
+    return CustomaryRule(rule.name, words, {**rule.figures, "hidden": len(stops), "given_back": back})
