@@ -9,12 +9,12 @@ import numpy as np
 from wayveil.accuracy.accuracy import Accuracy
 from wayveil.accuracy.posterior import Posterior, believe_counted, believe_estimate
 from wayveil.arrays import Floats, Ints
+from wayveil.privacy.weights import Scaling
 from wayveil.released.officer import Usefulness
 from wayveil.released.released_trips import ReleasedTrips
 from wayveil.synthesis.counted import AllCounted, CountsCells
 from wayveil.synthesis.estimates import Estimate, Interval, Question, count_in_trips
 from wayveil.synthesis.model import Estimates, ExpectedError
-from wayveil.synthesis.noise_sums import NORMAL_95
 from wayveil.synthesis.tallies import KINDS, kind_of, tally
 
 # A count stands out of its noise from so many scales of it on. Set on two simulated cities (bench/needs.py).
@@ -68,17 +68,13 @@ class JudgedRelease(ReleasedTrips):
         return Estimate(values) if bands is None else self.widened(Estimate(values, *bands.ends(values)))
 
     def widened(self, found: Estimate) -> Estimate:
-        """Ends that also hold how sure the number of all rows is that counts were scaled to."""
-        believed = found if self.size_error == 0 else believe_estimate(found)
-        if self.size_error == 0 or believed.interval is None:
+        """Ends that also hold how sure the number of all rows is that counts were scaled to, and who is where."""
+        scaling = Scaling.of(self.datasheet)
+        believed = found if scaling is None else believe_estimate(found)
+        if scaling is None or believed.interval is None:
             return found
-        low, high = widen(found.values, believed.interval, self.size_error)
+        low, high = scaling.widen(found.values, believed.interval)
         return replace(believed, low=low, high=high, variance=None, fourth=None)
-
-    @property
-    def size_error(self) -> float:
-        """Standard deviation of the factor that scales counts to all rows, as a share; 0: they were not scaled."""
-        return float((self.datasheet.get("size") or {}).get("relative_error", 0.0))
 
     def sharpen(self, kind: str, cells: Ints, values: Floats) -> Floats:
         """Noisy counts in place of what the trips show, in cells whose count stands out of its noise.
@@ -119,9 +115,13 @@ class JudgedRelease(ReleasedTrips):
         if counted is not None:
             low, high = counted.ends(cells) if believed is None else believed.at(cells)
             ends = np.minimum(low, values), np.maximum(high, values)
-            return ends if getattr(counted, "of_rows", False) else widen(values, ends, self.size_error)
-        bands = self.accuracy.bands.get(kind)
-        return None if bands is None else widen(values, bands.ends(values), self.size_error)
+        else:
+            bands = self.accuracy.bands.get(kind)
+            if bands is None:
+                return None
+            ends = bands.ends(values)
+        scaling = Scaling.of(self.datasheet)
+        return ends if scaling is None or getattr(counted, "of_rows", False) else scaling.widen(values, ends)
 
     @cached_property
     def _believed(self) -> dict[str, Posterior | None]:
@@ -135,12 +135,3 @@ class JudgedRelease(ReleasedTrips):
                 None if "rewritten_by" in self.datasheet else believe_counted(known, self.world.size)
             )
         return self._believed[kind]
-
-
-def widen(values: Floats, ends: Interval, error: float) -> Interval:
-    """Both ends, farther from the values by an independent error that is proportional to them."""
-    if error == 0:
-        return ends
-    more = NORMAL_95 * error * values
-    low, high = values - np.hypot(values - ends[0], more), values + np.hypot(ends[1] - values, more)
-    return np.maximum(low, 0.0), high

@@ -35,6 +35,7 @@ from wayveil.accuracy.sized import Sized
 from wayveil.accuracy.sizes import SEEN_TWICE, find_sizes
 from wayveil.accuracy.verdicts import SINGLE, Verdict, give_verdict
 from wayveil.arrays import Floats, Ints
+from wayveil.privacy.weights import Scaling
 from wayveil.progress import step
 from wayveil.released.released_trips import ReleasedTrips, followed_by
 from wayveil.synthesis.counted import AllCounted, CountsCells
@@ -81,10 +82,25 @@ def judge(release: ReleasedTrips, holds: Collection[str] | None = None) -> Accur
     Intervals are made for the kinds of question that the mechanism can hold, or for others (`holds`), to measure them.
     """
     found = _judge(release.whole, holds)
-    size = float((release.datasheet.get("size") or {}).get("relative_error", 0.0))
-    # All counts were scaled by one factor, and are off together where that is.
-    scaled = (replace(verdict, error=hypot(verdict.error, MEAN_ERROR * size)) for verdict in found.verdicts)
-    return found if size == 0 else replace(found, verdicts=tuple(scaled))
+    scaling = Scaling.of(release.datasheet)
+    if scaling is None:
+        return found
+    return replace(found, verdicts=tuple(_scale(release, verdict, scaling) for verdict in found.verdicts))
+
+
+def _scale(release: ReleasedTrips, verdict: Verdict, scaling: Scaling) -> Verdict:
+    """Add to a verdict how far off numbers are because counts were scaled to all rows."""
+    model = release.model
+    counted = model.counted(verdict.kind) if isinstance(model, CountsCells) else None
+    if getattr(counted, "of_rows", False):
+        return verdict  # the number of all rows itself
+    if not verdict.sizes:
+        return replace(verdict, error=hypot(verdict.error, MEAN_ERROR * scaling.error))
+    more = MEAN_ERROR * scaling.deviation(np.array([each.mean for each in verdict.sizes]))
+    cells, means = (np.array([getattr(each, of) for each in verdict.sizes]) for of in ("cells", "mean"))
+    sizes = tuple(each.add(float(off)) for each, off in zip(verdict.sizes, more, strict=True))
+    shown, uneven = float(cells @ means), float(cells @ more)
+    return replace(verdict, error=hypot(verdict.error, uneven / max(shown, 1.0)), sizes=sizes)
 
 
 def _judge(release: ReleasedTrips, holds: Collection[str] | None) -> Accuracy:

@@ -2,8 +2,8 @@
 are noise."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from math import sqrt
+from dataclasses import dataclass, replace
+from math import hypot, sqrt
 from typing import Final
 
 import numpy as np
@@ -38,6 +38,11 @@ class SizeClass:
         if self.below is None:
             return f"above {self.least:,}"
         return f"below {self.below:,}" if self.least == 0 else f"{self.least:,} to {self.below:,}"
+
+    def add(self, off: float) -> "SizeClass":
+        """With another error, independent of this one."""
+        both = hypot(self.off, off)
+        return replace(self, off=both, word=NOISE if SEEN_TWICE * both >= self.mean else self.word)
 
     def join(self, other: "SizeClass") -> "SizeClass":
         """Both together; the other one holds the larger numbers."""

@@ -10,10 +10,11 @@ numbers of all trips (`Size.factor`): that is post-processing, and the same fact
 with many of them weigh less, so that cells which only they visit come out too low: `Size.heaviest` says by how much.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, hypot, sqrt
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,9 @@ NORMAL_95 = 1.96
 PARTS = 1 << 20
 # Trips of one unit that are in the number of all of them, at most.
 MOST_ROWS = 32
+# Of the rows of a unit, so large a part is in one cell with any of them: somebody boards at home as often as at work,
+# and now and then elsewhere. A rider of one place has all of them there, one without habits hardly any.
+TOGETHER = Fraction(1, 3)
 
 
 def weigh(groups: NDArray[np.integer], most: int) -> NDArray[np.int64]:
@@ -89,6 +93,21 @@ class Size:
         """Standard deviation of the factor, as a share of it."""
         return hypot(sqrt(self.rows_variance) / self.rows, sqrt(self.weights_variance) / self.weights)
 
+    @property
+    def unevenness(self) -> float:
+        """Variance of a cell for each of its rows, from who happens to be there: units with many rows, or with few.
+
+        A unit whose rows weigh w is off by factor x w - 1 for each row that it has in the cell, and has several there
+        (`TOGETHER`). That is added up over the classes, as often as their rows occur.
+        """
+        bought, found = max(sum(each for each in self.classes if each > 0), 1.0), 0.0
+        for place, rows in enumerate(self.classes):
+            trips = self.most * (1.0 if place == 0 else 0.75 * 2**place)
+            together = 1 + float(TOGETHER) * (trips - 1)
+            off = float(self.factor) * min(1.0, self.most / trips) - 1
+            found += max(rows, 0.0) / bought * together * off**2
+        return found
+
     def heaviest(self) -> tuple[int, int, float] | None:
         """Trips (from, to) of the busiest units that stand out of the noise, and the share that is shown of a cell
         which only they visit; None: of no unit is known that it has more than `most`.
@@ -109,7 +128,38 @@ class Size:
             "weights": round(self.weights),
             "rows_per_weight": str(self.factor),
             "relative_error": self.relative_error,
+            "unevenness": self.unevenness,
             "heaviest": None
             if heaviest is None
             else dict(zip(("from", "to", "shown"), heaviest, strict=True)),
         }
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """How far off numbers are because counts were scaled to all rows, whatever their noise.
+
+    error       of the factor, as a share: all numbers are off together
+    unevenness  variance of each number per row of it (see `Size.unevenness`)
+    """
+
+    error: float
+    unevenness: float
+
+    @classmethod
+    def of(cls, datasheet: Mapping[str, Any]) -> "Scaling | None":
+        """Read what a datasheet says; None: its numbers were not scaled."""
+        size = datasheet.get("size")
+        return cls(size["relative_error"], size.get("unevenness", 0.0)) if size else None
+
+    def deviation(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Standard deviation of numbers of this size."""
+        return np.hypot(self.error * values, np.sqrt(self.unevenness * np.maximum(values, 0.0)))
+
+    def widen(
+        self, values: NDArray[np.float64], ends: tuple[NDArray[np.float64], NDArray[np.float64]]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Both ends of 95 % intervals, farther from the values by this independent error."""
+        more = NORMAL_95 * self.deviation(values)
+        low, high = values - np.hypot(values - ends[0], more), values + np.hypot(ends[1] - values, more)
+        return np.maximum(low, 0.0), high

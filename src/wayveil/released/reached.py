@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import hypot, log, sqrt
+from math import log, sqrt
 from typing import Any, Final
 
 import numpy as np
 
 from wayveil.arrays import Floats
+from wayveil.privacy.weights import Scaling
 from wayveil.synthesis.counted import AllCounted, CountsCells
 from wayveil.synthesis.estimates import Key, Visits
 from wayveil.synthesis.model import Model, OfTaps
@@ -44,11 +45,13 @@ class StatedNeed:
     part: bool = False
 
 
-def reached_needs(needs: Sequence[StatedNeed], model: Model, size_error: float = 0.0) -> list[dict[str, Any]]:
+def reached_needs(
+    needs: Sequence[StatedNeed], model: Model, scaling: Scaling | None = None
+) -> list[dict[str, Any]]:
     """Rows of a table: the typical error that was needed, promised and reached, of each need."""
     rows = []
     for need in needs:
-        error = None if need.part else typical_error(need, model, size_error)
+        error = None if need.part else typical_error(need, model, scaling)
         rows.append(
             {
                 "need": need.words,
@@ -61,19 +64,19 @@ def reached_needs(needs: Sequence[StatedNeed], model: Model, size_error: float =
     return rows
 
 
-def typical_error(need: StatedNeed, model: Model, size_error: float = 0.0) -> float | None:
+def typical_error(need: StatedNeed, model: Model, scaling: Scaling | None = None) -> float | None:
     """Median relative error of the busiest cells as released, by the law of their noise; None where none is known.
 
-    Where numbers were scaled to all rows, `size_error` is the deviation of that factor, which all cells share.
+    Where numbers were scaled to all rows, `scaling` says how far off that alone makes them.
     """
     found = _of_taps(need, model) if isinstance(model, OfTaps) else _of_trips(need, model)
     if found is None:
         return None
     values, noise = found
     busy = np.argsort(-values, kind="stable")[: need.top or max(int((values > 0).sum()), 1)]
-    typical = float(np.median(np.minimum(noise[busy] / np.maximum(values[busy], 1.0), 1.0)))
-    scaled = need.question != "total" or isinstance(model, OfTaps)
-    return min(hypot(typical, HALF_NORMAL * size_error * scaled), 1.0)
+    if scaling is not None and (need.question != "total" or isinstance(model, OfTaps)):
+        noise = np.hypot(noise, HALF_NORMAL * scaling.deviation(values))
+    return float(np.median(np.minimum(noise[busy] / np.maximum(values[busy], 1.0), 1.0)))
 
 
 def _of_trips(need: StatedNeed, model: Model) -> tuple[Floats, Floats] | None:

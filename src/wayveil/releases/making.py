@@ -16,6 +16,7 @@ from wayveil.privacy.gate import MEMORY_LIMIT, Gate
 from wayveil.privacy.ledger.conversion import asked
 from wayveil.privacy.training import check_trainable
 from wayveil.privacy.units import Points, Window
+from wayveil.privacy.weights import Scaling
 from wayveil.released.datasheet_making import Measured, Statement, make_datasheet
 from wayveil.released.reached import reached_needs
 from wayveil.released.released_trips import DRAWN, NO_LEDGER, Datasheet, say_of_what
@@ -91,8 +92,7 @@ def write_sheet(
     if order.rewritten is not None:
         sheet["rewritten_by"] = order.rewritten.describe()
     if stated.needs:
-        size_error = 0.0 if gate.size is None else gate.size.relative_error
-        sheet["needs"] = reached_needs(stated.needs, model, size_error)
+        sheet["needs"] = reached_needs(stated.needs, model, Scaling.of(sheet))
     sheet["of_what"] = say_of_what(sheet)
     return sheet
 
