@@ -22,7 +22,10 @@ from wayveil.privacy.budget import Budget
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.questions import NoisyCounts, SparseCounts
 from wayveil.privacy.units import Rider, Trip
+from wayveil.simulate.feed import write_city
+from wayveil.trips.legs import route_legs
 from wayveil.trips.trips import Trips
+from wayveil.world.gtfs import read_gtfs
 from wayveil.world.successors import SparseSuccessors
 from wayveil.world.walk_blocks import Resolution
 from wayveil.world.world import World
@@ -379,3 +382,18 @@ def test_more_trips_show_more_of_the_memory_of_riders():
     assert (weak.memory, weak.memories) < (strong.memory, strong.memories)
     assert strong.memory == 2
     assert weak.visits <= strong.visits
+
+
+def test_who_leaves_comes_back_where_nobody_counts_where_trips_end(tmp_path):
+    town, rng = read_gtfs(write_city(tmp_path / "city.zip", 3, stops=240, lines=9)), np.random.default_rng(4)
+    busy = np.arange(1, town.size + 1) ** -1.0
+    home, work = rng.choice(town.size, (2, 1_500), p=rng.permutation(busy / busy.sum()))
+    there = home != work
+    pairs = [[int(a), int(b)] for a, b in zip(home[there], work[there], strict=True)]
+    trips = route_legs(Trips.of_lists(pairs + [each[::-1] for each in pairs], town))
+    model, _ = measured(Weave(generation=QUICK).serving({"boardings": Fraction(9, 10)}), trips, epsilon=1)
+    ends = [
+        np.bincount(each.location[each.offsets[1:] - 1], minlength=town.size)
+        for each in (trips, model.generate(1))
+    ]
+    assert np.abs(ends[1] - ends[0]).sum() / ends[0].sum() < 0.6

@@ -29,11 +29,16 @@ class Demand:
     def estimate(
         cls, blocks: WalkBlocks, noisy: dict[str, CellEstimates], total: float, settings: Generation
     ) -> "Demand":
-        """Read trips that begin and end at each place off noisy counts of places, of zones, and of pairs of zones."""
-        origin, destination = (
-            _estimate_ends(end, side, blocks, noisy, total, settings)
-            for side, end in enumerate(("origin", "destination"))
-        )
+        """Read trips that begin and end at each place off noisy counts of places, of zones, and of pairs of zones.
+
+        Who leaves comes back: at a stop about as many trips end as begin, until counts say otherwise. Single cells of a
+        grid are too many for counts that would tell it.
+        """
+        size = blocks.geography.world.size
+        evenly = np.full(size, total / size)
+        origin = _estimate_ends("origin", evenly, blocks, noisy, total, settings)
+        first = evenly if isinstance(blocks.geography.network, Grid) else origin
+        destination = _estimate_ends("destination", first, blocks, noisy, total, settings)
         return cls(blocks, noisy, total, settings, origin, destination)
 
     def draw_ends(self, count: int, rng: np.random.Generator) -> tuple[Ints, Ints]:
@@ -137,7 +142,7 @@ def find_slots(blocks: WalkBlocks) -> list[tuple[Ints, Ints]]:
 
 def _estimate_ends(
     end: str,
-    side: int,
+    first: Floats,
     blocks: WalkBlocks,
     noisy: dict[str, CellEstimates],
     total: float,
@@ -145,12 +150,13 @@ def _estimate_ends(
 ) -> Floats:
     """Return trips at each place: what zones and pairs of zones say, and single places among their likes.
 
-    A place in an empty part of the city is like others there, not like the mean of all.
+    `first` is what to think of places before anything was counted. A place in an empty part of the city is like others
+    there, not like the mean of all.
     """
     size, fine = blocks.geography.world.size, noisy.get(end)
     on_grid = isinstance(blocks.geography.network, Grid)
-    views = _find_views(end, side, blocks, noisy, total)
-    found = sharpen(np.full(size, total / size), blocks, views)
+    views = _find_views(end, blocks, noisy, total)
+    found = sharpen(first, blocks, views)
     if fine is not None:
         likely, _ = judge_counts(fine.value, fine.scale, group_alike(found, settings.alike))
         # Where noise is larger than anything that it might hide, places are what is expected of them.
@@ -168,11 +174,9 @@ def _estimate_ends(
 View = tuple[Ints, Ints, Floats]
 
 
-def _find_views(
-    end: str, side: int, blocks: WalkBlocks, noisy: dict[str, CellEstimates], total: float
-) -> list[View]:
+def _find_views(end: str, blocks: WalkBlocks, noisy: dict[str, CellEstimates], total: float) -> list[View]:
     """Return ranges of places, in the order of their zones, and the trips in each, as zones and pairs of zones say."""
-    views = []
+    views, side = [], ("origin", "destination").index(end)
     if blocks.leaves is not None and "pair" in noisy:
         views.append((*find_slots(blocks)[side], onto_total(noisy["pair"].value, total)))
     zone = noisy.get(f"{end} zone")
