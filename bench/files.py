@@ -12,6 +12,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -62,13 +63,16 @@ def _text(folder: Path) -> list[dict[str, object]]:
         "German dates": ("%d.%m.%Y %H:%M:%S", german),
         "two digits of the year": ("%d.%m.%y %H:%M:%S", german),
         "AM and PM": ("%m/%d/%Y %I:%M:%S %p", Reading(columns=COLUMNS, times="month/day/year")),
+        "single digits": ("%-m/%-d/%Y %-H:%M", Reading(columns=COLUMNS, times="month/day/year")),
         "UTC": ("%Y-%m-%dT%H:%M:%SZ", Reading(columns=COLUMNS, zone=zone)),
+        "date and clock apart": ("%H:%M:%S", replace(german, columns={**COLUMNS, "service_date": "Tag"})),
         "milliseconds": ("%s000", Reading(columns=COLUMNS, times="milliseconds", zone=zone)),
     }
     rows: list[dict[str, object]] = []
     kinds = dict.fromkeys(COLUMNS.values(), pl.Categorical)
     for name, (written, reading) in forms.items():
-        table.with_columns(moment.strftime(written).alias("Zeitpunkt")).write_csv(path)
+        day = [moment.strftime("%d.%m.%Y").alias("Tag")] if "service_date" in reading.columns else []
+        table.with_columns(moment.strftime(written).alias("Zeitpunkt"), *day).write_csv(path)
         scans = {
             "polars' scan": fastest(lambda: pl.scan_csv(path).collect()),
             "polars' scan into categories": fastest(

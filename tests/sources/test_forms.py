@@ -1,10 +1,12 @@
 """Single promises of the one reader: what is asked, days of files, worlds of zones, frames, engines, databases."""
 
 import json
+import random
 import shutil
 import zipfile
 from calendar import monthrange
 from datetime import date, datetime, timedelta
+from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -24,7 +26,15 @@ from wayveil.privacy.ledger import open_ledger
 from wayveil.sources.coverage import FileDays, say_coverage
 from wayveil.sources.databases import database_address
 from wayveil.sources.header_words import column_for
-from wayveil.sources.moments import iso_text, moment_text, parse_moments, read_moments, read_numbers
+from wayveil.sources.moments import (
+    beside_date,
+    iso_text,
+    moment_text,
+    parse_moments,
+    read_moments,
+    read_numbers,
+)
+from wayveil.sources.quick_moments import read_quickly
 from wayveil.trips.read import check
 from wayveil.trips.visits import read_visits
 from wayveil.world.opening import open_world
@@ -299,6 +309,78 @@ def test_a_time_is_read_the_same_in_any_company(order, zone):
     assert read(together) == [*(alone[text][0] for text in SHAPES), None]
     for text in SHAPES:
         assert read([SHAPES[0], text]) == [*alone[SHAPES[0]], *alone[text]]
+
+
+@pytest.mark.parametrize("order", ["year-month-day", "day.month.year", "month/day/year"])
+def test_what_is_read_quickly_is_what_the_patterns_read(order):
+    pick = random.Random(order).choice
+    parts = [("3", "31", "04", "0"), "./-", ("2", "12", "13"), ("2026", "26", "1899")]
+    dates = [f"{day}{mark}{month}{mark}{year}" for day, mark, month, year in product(*parts)]
+    dates += ["2026-11-17", "2024-02-29", "2026-2-29", "2026/1/5", "02026-01-05", "26-11-17"]
+    clocks = [
+        "8:05",
+        "08:05:09",
+        "12:05",
+        "0:05:60",
+        "24:05",
+        "08.05",
+        "08.05.09",
+        "8:05:9",
+        "08:05:09.25",
+        "8:5",
+        "008:05",
+    ]
+    tails = [
+        "",
+        " ",
+        " AM",
+        " pm",
+        "PM",
+        " p.m.",
+        "Z",
+        "+02:00",
+        "-05:30",
+        "+0200",
+        " Uhr",
+        "+20:00",
+        "\x00",
+        "é",
+    ]
+    texts = pl.Series([f"{pick(dates)}{pick(' Tt,')}{pick(clocks)}{pick(tails)}" for _ in range(20_000)])
+    moments, kind = read_quickly(texts, order=order, zoned=True)
+    said = parse_moments(texts, order)
+    utc = (said["day"] * 86_400 + said["second"] - said["offset"].fill_null(0)) * 10**6
+    read = pl.DataFrame({"text": texts, "quick": moments, "kind": kind, "utc": utc, "zone": said["offset"]})
+    read = read.filter(pl.col("kind") > 0)
+    assert read.filter(pl.col("quick").ne_missing(pl.col("utc"))).is_empty()
+    assert read.filter((pl.col("kind") == 2) != pl.col("zone").is_not_null()).is_empty()
+    assert set(read["kind"]) == {1, 2}
+    assert len(read) > 100
+
+
+@pytest.mark.parametrize("zone", [None, "Europe/Berlin"])
+def test_a_date_and_a_clock_are_read_the_same_in_any_company(zone):
+    rows = [
+        ("3.4.2026", "8:05"),
+        ("03.04.2026 08:05", "PM"),
+        ("3.4.2026", "25:10"),
+        ("3.4.2026", "08:05Z"),
+        ("3.4.2026", "0805"),
+        (None, "8:05"),
+        ("3.4.2026", None),
+        ("3. April 2026", "8 pm"),
+        ("n/a", "n/a"),
+    ]
+
+    def read(some):
+        date, clock = (pl.Series(each, dtype=pl.String) for each in zip(*some, strict=True))
+        return moment_text(beside_date(date, clock, "day.month.year", zone)).to_list()
+
+    alone = [read([row])[0] for row in rows]
+    assert alone[:3] == ["2026-04-03T08:05:00", "03.04.2026 08:05 PM", "2026-04-04T01:10:00"]
+    assert read(rows) == alone
+    for row, text in zip(rows, alone, strict=True):
+        assert read([rows[0], row]) == [alone[0], text]
 
 
 def test_a_feed_among_the_rows_is_sent_to_world(city):

@@ -19,7 +19,8 @@ import polars as pl
 
 from wayveil.errors import ParameterError
 from wayveil.sources.categories import as_categories, distinct_values, each_distinct
-from wayveil.sources.moments import DAY, iso_text, parse_moments
+from wayveil.sources.moments import iso_text, parse_moments
+from wayveil.sources.quick_moments import DAY
 from wayveil.world.world import World
 
 # Ends this many seconds before the start are clocks that disagree; more is a ride that is not understood.

@@ -34,4 +34,4 @@ def each_distinct(column: pl.Series, change: Callable[[pl.Series], pl.Series]) -
 def of_distinct(column: pl.Series, read: Callable[[pl.Series], pl.DataFrame]) -> pl.DataFrame:
     """Return what is read of every distinct text, row by row; null where there is no text."""
     distinct, code = distinct_values(as_categories(column))
-    return read(distinct)[pl.Series(code).replace(-1, None)]
+    return read(distinct).select(pl.all().gather(pl.Series(code).replace(-1, None)))

@@ -3,13 +3,15 @@
 What a text means depends on that text and on `times` of the plan alone. Each distinct text is read once.
 """
 
-import re
 from typing import Literal, get_args
 
+import numpy as np
 import polars as pl
 
+from wayveil.arrays import Ints
 from wayveil.sources.categories import each_distinct, of_distinct
 from wayveil.sources.column_names import DATES
+from wayveil.sources.quick_moments import DAY, LOCAL, ZONED, read_quickly
 
 Order = Literal["year-month-day", "day.month.year", "month/day/year"]
 Times = Literal[
@@ -25,7 +27,6 @@ Times = Literal[
 ]
 ORDERS: tuple[Order, ...] = get_args(Order)
 PER_SECOND = {"seconds": 1, "milliseconds": 10**3, "microseconds": 10**6, "nanoseconds": 10**9}
-DAY = 86_400
 # Day 0 of spreadsheets, in days since 1970.
 EXCEL_EPOCH = -25_569
 
@@ -46,30 +47,6 @@ _DATE = (
 _NAMED = r"^(?:\p{L}{2,10}\.?,?\s+)?(?<b>\p{L}{3,10})\.?\s+(?<a>\d{1,2})(?:st|nd|rd|th)?,?\s+(?<c>\d{4})"
 _COMPACT = r"^(?<a>(?:19|20)\d{2})(?<b>0[1-9]|1[0-2])(?<c>\d{2})(?:$|[t _-]|\d{4})"
 _COMPACT_LAST = r"^(?<a>\d{2})(?<b>\d{2})(?<c>\d{4})(?:$|[t _-])"
-# What is read quickly; everything else is cut by the patterns above.
-_CLOCKS = ("%H:%M:%S", "%H:%M", "%I:%M:%S %p", "%I:%M %p")
-_ISO = tuple(
-    f"%Y{mark}%m{mark}%d{between}{clock}"
-    for mark in "-/"
-    for between in " T"
-    for clock in ("%H:%M:%S", "%H:%M", "%H:%M:%S%.f")
-)
-_FORMATS: dict[str, tuple[str, ...]] = {
-    "year-month-day": _ISO,
-    "day.month.year": tuple(
-        f"%d{mark}%m{mark}{year} {clock}"
-        for year in ("%Y", "%y")
-        for mark in "./-"
-        for clock in (*_CLOCKS, "%H.%M.%S", "%H.%M")
-    ),
-    "month/day/year": tuple(
-        f"%m{mark}%d{mark}{year} {clock}" for year in ("%Y", "%y") for mark in "/-" for clock in _CLOCKS
-    ),
-}
-_ZONED = tuple(f"{form}{zone}" for form in _ISO if "-" in form for zone in ("Z", "%z"))
-_AWAY = re.compile(r"[+-][01]\d:[0-5]\d")
-# Years 1900 to 2100, in microseconds since 1970.
-_EARLIEST, _LATEST = -2_208_988_800 * 10**6, 4_102_444_800 * 10**6
 # Months by how they begin in English, German, French, Spanish, Dutch, Italian and Portuguese, without accents.
 _MONTHS = {
     1: "jan ene gen",
@@ -120,18 +97,24 @@ def iso_text(moments: pl.DataFrame, zone: str | None) -> pl.Series:
 def read_moments(text: pl.Series, order: str, zone: str | None) -> pl.Series:
     """Return a column of moments where every text is one; else ISO texts, and those that are none as they stand.
 
-    What a text becomes hangs on that text alone: formats of one order agree wherever two of them read the same text.
+    What a text becomes hangs on that text alone.
     """
-    formats = _FORMATS[order] + (_ZONED if zone is not None else ())
-    read = _by_first_format(text, formats, zone)
-    if read.null_count() == text.null_count():
-        return read
-    known = moment_text(read)
+    quick, kind = read_quickly(text, order=order, zoned=zone is not None)
+    moments = _in_chunks(quick, text)
+    found = []
+    for each in (LOCAL, ZONED):
+        fits = kind == each
+        if fits.any() or each == LOCAL:
+            read = moments if fits.all() else moments.set(pl.Series(~fits), None)
+            if each == ZONED and zone is not None:
+                read = read.dt.replace_time_zone("UTC").dt.convert_time_zone(zone)
+            if read.null_count() == text.null_count():
+                return read
+            found.append(moment_text(read))
+    known = pl.select(pl.coalesce(found)).to_series()
     left = (known.is_null() & text.is_not_null()).arg_true()
-    rest = text.gather(left)
-    other = [moment_text(_by_format(rest, form, zone)) for form in formats]
-    other.append(each_distinct(rest, lambda each: iso_text(parse_moments(each, order), zone)).cast(pl.String))
-    return known.scatter(left, pl.select(pl.coalesce(*other)).to_series())
+    other = each_distinct(text.gather(left), lambda each: iso_text(parse_moments(each, order), zone))
+    return known.scatter(left, other.cast(pl.String))
 
 
 def read_numbers(text: pl.Series, times: str, zone: str | None) -> pl.Series:
@@ -159,21 +142,24 @@ def beside_date(date: pl.Series, clock: pl.Series, order: str, zone: str | None)
     """Return moments of dates and clocks in two columns; a clock past 24:00 is on the day after. Both texts stay where
     one of them says nothing.
     """
-    joined = pl.select(pl.concat_str(date.cast(pl.String), clock.cast(pl.String), separator=" ")).to_series()
-    read = _by_first_format(joined, _FORMATS[order], None)
-    if read.null_count() == 0:
-        return read
-    day = of_distinct(date, lambda text: parse_moments(text, order).select("day"))
+    both = [column.cast(pl.String) for column in (date, clock)]
+    quick, kind = read_quickly(*both, order=order, zoned=False)
+    left = pl.Series(kind != LOCAL).arg_true()
+    if left.is_empty():
+        return _in_chunks(quick, date)
+    day = of_distinct(date.gather(left), lambda text: parse_moments(text, order).select("day"))
     at = of_distinct(
-        clock, lambda text: parse_moments(text, order, clock_alone=True).select("second", "offset")
+        clock.gather(left),
+        lambda text: parse_moments(text, order, clock_alone=True).select("second", "offset"),
     )
     moments = pl.concat([day, at], how="horizontal")
     wall = moments["day"] * DAY + moments["second"]
+    read = pl.Series(quick).scatter(left, wall * 10**6).cast(pl.Datetime("us"))
     if wall.null_count() == 0 and moments["offset"].null_count() == len(wall):
-        return pl.from_epoch(wall, time_unit="s")
-    both = [column.cast(pl.String).fill_null("") for column in (date, clock)]
-    texts = pl.select(pl.concat_str(both, separator=" ").str.strip_chars()).to_series()
-    return _first_known(iso_text(moments, zone), texts)
+        return read
+    texts = pl.concat_str([column.gather(left).fill_null("") for column in both], separator=" ")
+    other = pl.select(pl.coalesce(iso_text(moments, zone), texts.str.strip_chars())).to_series()
+    return moment_text(read).scatter(left, other)
 
 
 def moment_text(read: pl.Series) -> pl.Series:
@@ -194,52 +180,10 @@ def of_one_form(table: pl.DataFrame) -> pl.DataFrame:
     return with_text_times(table) if len(kinds) > 1 else table
 
 
-def _by_first_format(text: pl.Series, formats: tuple[str, ...], zone: str | None) -> pl.Series:
-    """Read texts by the format of the first of them."""
-    first = text.drop_nulls().head(1)
-    for form in formats:
-        if _by_format(first, form, zone).null_count() == 0:
-            return _by_format(text, form, zone)
-    return pl.Series([None], dtype=pl.Datetime).new_from_index(0, len(text))
-
-
-def _by_format(text: pl.Series, form: str, zone: str | None) -> pl.Series:
-    """Read the texts that are written so, of usual years; null for the others."""
-    if form.endswith(" %p"):
-        read = _halves(text, form)
-    elif form.endswith("Z"):
-        read = text.str.strip_suffix("Z").str.to_datetime(form[:-1], strict=False, cache=False)
-        read = _only(read, text.str.ends_with("Z")).dt.replace_time_zone("UTC")
-    elif form.endswith("%z"):
-        away = text.str.tail(6)
-        known = {each: _seconds_away(each) for each in away.unique().drop_nulls() if _AWAY.fullmatch(each)}
-        east = away.replace_strict(known, default=None, return_dtype=pl.Int64)
-        local = text.str.head(-6).str.to_datetime(form[:-2], strict=False, cache=False).to_physical()
-        read = (local - east * 10**6).cast(pl.Datetime("us")).dt.replace_time_zone("UTC")
-    else:
-        read = text.str.to_datetime(form, strict=False, cache=False)
-    read = _only(read, read.to_physical().is_between(_EARLIEST, _LATEST))
-    return read.dt.convert_time_zone(zone) if form in _ZONED and zone is not None else read
-
-
-def _seconds_away(zone: str) -> int:
-    return (3_600 * int(zone[1:3]) + 60 * int(zone[4:6])) * (-1 if zone[0] == "-" else 1)
-
-
-def _halves(text: pl.Series, form: str) -> pl.Series:
-    """Read clocks of twelve hours; polars reads those of 24 much faster."""
-    late, early = (text.str.ends_with(f" {half}M") | text.str.ends_with(f" {half.lower()}m") for half in "PA")
-    clock = form.removesuffix(" %p").replace("%I", "%H")
-    read = text.str.head(-3).str.to_datetime(clock, strict=False, cache=False)
-    hour = read.dt.hour()
-    add = (late & (hour < 12)).cast(pl.Int64) - (early & (hour == 12)).cast(pl.Int64)
-    moved = (read.to_physical() + add * (DAY // 2 * 10**6)).cast(pl.Datetime("us"))
-    return _only(moved, (late | early) & hour.is_between(1, 12))
-
-
-def _only(read: pl.Series, fits: pl.Series) -> pl.Series:
-    """Return what fits, null for the rest."""
-    return read if fits.all() and fits.null_count() == 0 else read.set(~fits.fill_null(False), None)
+def _in_chunks(quick: Ints, like: pl.Series) -> pl.Series:
+    """Return moments that lie in memory as another column does: a table of both need not be copied to fit."""
+    cuts = np.cumsum(like.chunk_lengths())[:-1]
+    return pl.concat([pl.Series(each) for each in np.split(quick, cuts)]).cast(pl.Datetime("us"))
 
 
 def _plain(text: pl.Series) -> pl.Series:
