@@ -42,6 +42,9 @@ def test_an_answer_by_weights_is_of_all_rows_and_says_what_riders_with_many_do_t
     assert "at most 32 of each rider" in said
     assert "a place that only those with 3 to 4 rows use" in said
     assert said in weighed.ask("stops").note
+    assert weighed.ask("stops").sentence.endswith(
+        "These are numbers of all rows, of each trip its first 3 stops, of at most 32 of each rider."
+    )
     assert "together as at most 2 trips" in " ".join(say_left_out(weighed.datasheet))
 
 

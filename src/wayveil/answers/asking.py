@@ -14,7 +14,7 @@ from wayveil.answers.trip_cells import TripQuestion
 from wayveil.answers.trip_periods import Period
 from wayveil.answers.trip_questions import answer_trips
 from wayveil.errors import ParameterError
-from wayveil.released.released_trips import say_of_what
+from wayveil.released.released_trips import quote_of_what
 from wayveil.synthesis.model import OfTaps
 from wayveil.world.grid import Grid
 
@@ -57,6 +57,6 @@ def ask_release(
         largest = answer.table.sort("answer", descending=True, nulls_last=True).row(0, named=True)
         sentence = quote_row(question, largest, visits=say_visits(release), part=asked.filters.say())
     if sentence:
-        sentence = f"{sentence} {say_of_what(release.datasheet)}".strip()
+        sentence = f"{sentence} {quote_of_what(release.datasheet)}".strip()
     title = call_places(title) if isinstance(release.world, Grid) else title
     return replace(answer, title=title, sentence=sentence)

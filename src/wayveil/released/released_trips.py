@@ -100,6 +100,15 @@ def say_of_what(datasheet: Datasheet) -> str:
     return f"These are numbers of what was counted, not of all rows: {', and '.join(counted)}."
 
 
+def quote_of_what(datasheet: Datasheet) -> str:
+    """Say of what a number is in a sentence for a paper: without what weights do, which the datasheet tells."""
+    said = say_of_what(datasheet)
+    if not datasheet.get("size"):
+        return said
+    each, unit = datasheet["guarantee"]["bounds"]["most_rows"], datasheet["guarantee"]["unit"]
+    return f"{said.partition(':')[0]}, of at most {each:,} of each {unit}."
+
+
 def _say_all_rows(datasheet: Datasheet) -> str:
     """Say that numbers were scaled to all rows, how sure that is, and what riders with many of them do to it."""
     size, bounds = datasheet["size"], datasheet["guarantee"]["bounds"]

@@ -15,7 +15,7 @@ from wayveil.answers.totals import judge_total
 from wayveil.errors import ParameterError
 from wayveil.progress import step
 from wayveil.released.datasheet_page import DatasheetView
-from wayveil.released.released_trips import say_of_what
+from wayveil.released.released_trips import quote_of_what, say_of_what
 from wayveil.report import error_table
 from wayveil.report.chart import COMPARISON, FurtherSection, environment, write_page
 from wayveil.report.contents import Contents
@@ -231,7 +231,9 @@ def _quote(release: JudgedRelease, contents: Contents) -> str:
         if rows and rows[0].bar:
             low, high = rows[0].whole_ends
             row = {"stop": rows[0].name, "answer": rows[0].private, "low": low, "high": high}
-            return f"{quote_row(question, row, visits=say_visits(release))} {say_of_what(release.datasheet)}"
+            return (
+                f"{quote_row(question, row, visits=say_visits(release))} {quote_of_what(release.datasheet)}"
+            )
     return ""
 
 
