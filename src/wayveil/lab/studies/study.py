@@ -8,13 +8,10 @@ printed value has the same place in it as ours: a row (`down`) and a column (`ac
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from wayveil.errors import ParameterError
-
-if TYPE_CHECKING:
-    from wayveil.lab.studies.study_results import Results
-    from wayveil.report.chart import Chart
+from wayveil.report.chart import Chart
 
 Setting = Mapping[str, str]
 Row = Mapping[str, Any]
@@ -29,7 +26,7 @@ class CellOutcome:
     """Result of one cell: rows (`figure`, `value` and further coordinates), and pictures where it draws some."""
 
     rows: Sequence[Row]
-    pictures: Sequence["Chart"] = ()
+    pictures: Sequence[Chart] = ()
 
 
 Measure = Callable[[Setting, int], CellOutcome]
@@ -92,12 +89,12 @@ class StudyPart:
 
 @dataclass(frozen=True)
 class Claim:
-    """Something that the study says in words. `test` gives whether it holds in ours (None: these results cannot tell),
-    and a sentence with a number.
+    """Something that the study says in words. `test` is given the `Results`: whether it holds in ours (None: these
+    results cannot tell), and a sentence with a number.
     """
 
     words: str
-    test: Callable[["Results"], tuple[bool | None, str]]
+    test: Callable[..., tuple[bool | None, str]]
 
     @classmethod
     def of(cls, words: str, test: Callable[..., tuple[bool | None, str]], *about: str) -> "Claim":
@@ -145,7 +142,7 @@ class Exhibit:
     better: Better | Mapping[str, Better] = "same"
     exact: bool = False
     claims: tuple[Claim, ...] = ()
-    why: Callable[["Results"], str] | None = None
+    why: Callable[..., str] | None = None
     missing: str = ""
     note: str = ""
     published: bool = True
