@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from wayveil.synthesis.completing import times_within
 from wayveil.synthesis.consistency import Consistency, settle_visits
-from wayveil.synthesis.tree import TaxonomyTree, TimedTree, TreeLevel, times_within
+from wayveil.synthesis.tree import TaxonomyTree, TimedTree, TreeLevel
 from wayveil.world.timebins import DAY, TimeBins
 from wayveil.world.world import World
 

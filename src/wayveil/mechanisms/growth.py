@@ -6,7 +6,7 @@ candidate per level, so a level costs its price once, whatever is kept; the pric
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil, exp
 
@@ -20,25 +20,34 @@ from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.mechanisms.shared_fields import (
     FalseChildren,
     FalseRoots,
+    Filling,
     Height,
     SizeShare,
     Smoothing,
     buy_size,
     noise_aware_threshold,
+    visit_contribution,
 )
+from wayveil.mechanisms.time_axis import public_successors
 from wayveil.privacy.contributions import Contribution
 from wayveil.privacy.gate import Gate
 from wayveil.progress import track
 from wayveil.synthesis.consistency import scale_down
-from wayveil.synthesis.model import PaidSize
+from wayveil.synthesis.model import Margins, PaidSize
 from wayveil.synthesis.tree import TreeLevel
-from wayveil.world.successors import Successors
+from wayveil.world.successors import CompleteSuccessors, Successors
+from wayveil.world.timebins import TimeBins
+from wayveil.world.timed import VisitBin, VisitStop
+from wayveil.world.world import World
 
 ONE_NODE_PER_LEVEL = Contribution(per_trip=1)
 # A written visit: place and time, and the same again while trips are put together.
 BYTES_PER_VISIT = 24
 # Share of a known number of trips that false roots may stand for, and rounds that settle the threshold for it.
 FALSE_TRIPS, ROUNDS = 0.1, 8
+# Of what buys visits per stop and per time bin, the part for time bins, as there are fewer of them; and how many visits
+# of a trip count there at least, as the first few of a week are no picture of it.
+TIMES_PART, FEWEST_VISITS = Fraction(1, 4), 8
 
 
 @dataclass(frozen=True)
@@ -146,10 +155,29 @@ class TreeMechanism(Mechanism):
     false_roots: FalseRoots = 0.01
     smoothing: Smoothing = False
     size_share: SizeShare = Fraction(1, 25)
+    filling: Filling = Fraction(0)
+
+    @property
+    def set_aside(self) -> Fraction:
+        """Share of epsilon that no level of the tree gets."""
+        return self.size_share + self.filling
 
     def threshold(self, scales: float | None = None, when_explosive: str = "raise") -> Threshold:
         """The noise-aware one, or a fixed one with it for where it would explode."""
         return Threshold(self.false_children, self.false_roots, scales, when_explosive)
+
+    def require_fillable(self, world: World) -> None:
+        """Refuse to fill up what stops by themselves cannot: moves of a network, or an unknown number of trips."""
+        if not self.filling:
+            return
+        if self.size_share == 0 or self.set_aside >= 1:
+            raise ParameterError("filling needs a size_share above 0, and both together must stay below 1")
+        moves = public_successors(world, getattr(self, "successors", "all"))
+        if not isinstance(moves, CompleteSuccessors):
+            raise ParameterError(
+                "filling draws stops by themselves, which the moves of a network do not allow; set successors=all "
+                "(taps), or omit filling"
+            )
 
     def grown(
         self,
@@ -160,12 +188,29 @@ class TreeMechanism(Mechanism):
         threshold: Threshold,
         *,
         prune_early: bool = False,
+        bins: TimeBins | None = None,
     ) -> tuple[tuple[TreeLevel, ...], PaidSize | None]:
-        """All levels, and the size that was bought before them."""
+        """All levels, and the size that was bought before them, with margins where what is lost shall be filled up."""
+        self.require_fillable(counter.world)
         require_room_for_trips(plans, threshold, gate)
+        price = gate.budget.remaining * self.filling
         size = buy_size(counter, gate, self.size_share, self.height)
+        if size is not None and price > 0:
+            size = replace(size, margins=self._margins(counter, gate, price, bins))
         trips = None if size is None else size.trips
         return grow(prefixes, plans, threshold, gate, trips=trips, prune_early=prune_early), size
+
+    def _margins(self, counter: Counter, gate: Gate, price: Fraction, bins: TimeBins | None) -> Margins:
+        """Visits per stop and per time bin, of those that the tree uses and some more."""
+        most = max(self.height, FEWEST_VISITS)
+        contribution = visit_contribution(self.name, gate.unit, most)
+        part = Fraction(0) if bins is None else TIMES_PART
+        exact = counter.visits(VisitStop(), counter.world.size, most)
+        stops = gate.histogram("visits per stop", exact, contribution, price * (1 - part)).counts
+        if bins is None:
+            return Margins(stops)
+        exact = counter.visits(VisitBin(bins), bins.count, most)
+        return Margins(stops, gate.histogram("visits per time bin", exact, contribution, price * part).counts)
 
 
 def require_room_for_trips(plans: Sequence[LevelPlan], threshold: Threshold, gate: Gate) -> None:

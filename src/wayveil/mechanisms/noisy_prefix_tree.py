@@ -98,11 +98,12 @@ class NoisyPrefixTree(TreeMechanism):
         threshold = self.threshold(self.threshold_scales, self.when_explosive)
         if self.height > 1:  # the root has children once: a single level cannot explode
             threshold.check(successors)
+        self.require_fillable(counter.world)
         height = self._height(counter, gate)
         start = CompleteSuccessors(counter.world.size)
         plans = [
             LevelPlan(f"level {depth + 1} of the tree", price, successors if depth else start)
-            for depth, price in enumerate(level_prices(gate, [1] * height, self.size_share))
+            for depth, price in enumerate(level_prices(gate, [1] * height, self.set_aside))
         ]
         levels, size = self.grown(counter, gate, counter.prefixes(), plans, threshold)
         return PrefixTree(counter.world, levels, Consistency(self.smoothing, self.consistency), size=size)

@@ -107,12 +107,12 @@ class PPDP(TreeMechanism):
                 None if self.threshold_k is None else self.threshold(self._scales(level)),
             )
             for level, price in enumerate(
-                level_prices(gate, level_weights(self.height, self.smoothing_factor), self.size_share), 1
+                level_prices(gate, level_weights(self.height, self.smoothing_factor), self.set_aside), 1
             )
         ]
         prefixes = counter.prefixes(alphabet)
         levels, size = self.grown(
-            counter, gate, prefixes, plans, self.threshold(), prune_early=self.prune_early
+            counter, gate, prefixes, plans, self.threshold(), prune_early=self.prune_early, bins=bins
         )
         consistency = Consistency(self.smoothing, self.consistency)
         return TimedTree(counter.world, levels, consistency, bins, size=size)

@@ -153,10 +153,10 @@ class SafePath(TreeMechanism):
         times = self.times(bins)
         plans = self.plans(gate, places, times, counter.world)
         spent = sum((plan.price for plan in plans), Fraction(0))
-        if spent != gate.budget.remaining * (1 - self.size_share) or min(plan.price for plan in plans) <= 0:
+        if spent != gate.budget.remaining * (1 - self.set_aside) or min(plan.price for plan in plans) <= 0:
             raise ParameterError("the shares of the sublevels must be positive and add up to epsilon")
         prefixes = counter.prefixes(TaxonomyEncoding(places, times, bins))
-        levels, size = self.grown(counter, gate, prefixes, plans, self.threshold())
+        levels, size = self.grown(counter, gate, prefixes, plans, self.threshold(), bins=bins)
         consistency = Consistency(self.smoothing, self.consistency)
         return TaxonomyTree(counter.world, levels, consistency, bins, places.height, times.height, size=size)
 
@@ -200,7 +200,7 @@ class SafePath(TreeMechanism):
         """Every step of every visit, with its price and its threshold where that is a published one."""
         down_first, down_places, down_times = self._descents(places, times, world)
         plans = []
-        for visit, share in enumerate(level_prices(gate, [1] * self.height, self.size_share), 1):
+        for visit, share in enumerate(level_prices(gate, [1] * self.height, self.set_aside), 1):
             for what, steps, leaves in (
                 ("place", down_first if visit == 1 else down_places, places.leaves),
                 ("time", down_times, times.leaves),

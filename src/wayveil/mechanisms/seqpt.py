@@ -87,8 +87,8 @@ class SeqPT(TreeMechanism):
                 price,
                 later if depth else CompleteSuccessors(alphabet.size),
             )
-            for depth, price in enumerate(level_prices(gate, [1] * self.height, self.size_share))
+            for depth, price in enumerate(level_prices(gate, [1] * self.height, self.set_aside))
         ]
-        levels, size = self.grown(counter, gate, counter.prefixes(alphabet), plans, threshold)
+        levels, size = self.grown(counter, gate, counter.prefixes(alphabet), plans, threshold, bins=bins)
         consistency = Consistency(self.smoothing, self.consistency)
         return TimedTree(counter.world, levels, consistency, bins, size=size)

@@ -61,6 +61,16 @@ SizeShare = Annotated[
         "tree lost; 0: neither.",
     ),
 ]
+Filling = Annotated[
+    Fraction,
+    Field(
+        ge=0,
+        lt=1,
+        description="Share of epsilon that buys visits per stop (and, for a quarter of it, per time bin), of the first "
+        "8 visits of a trip or as many as the tree is high: what the tree lost is filled up by them. For taps, which "
+        "may jump; needs a `size_share`. 0: what is lost is lost.",
+    ),
+]
 ThresholdScales = Annotated[
     float | None,
     Field(gt=0, description="A fixed threshold, in noise scales, in place of the noise-aware one."),

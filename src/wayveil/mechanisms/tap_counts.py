@@ -17,7 +17,6 @@ from typing import ClassVar, Self
 
 from pydantic import Field
 
-from wayveil.arrays import Int32s, Ints
 from wayveil.counting.counter import Counter
 from wayveil.counting.protocol import Encoding
 from wayveil.errors import ParameterError
@@ -29,7 +28,7 @@ from wayveil.privacy.questions import NoisyCounts
 from wayveil.synthesis.model import Model
 from wayveil.synthesis.tap_table import TapTable
 from wayveil.world.timebins import TimeBins
-from wayveil.world.timed import TimedAlphabet, bins_of
+from wayveil.world.timed import TimedAlphabet, VisitBin, VisitStop
 
 # The least part of the budget that a histogram keeps when nobody needs it: single taps are drawn from all three.
 LEAST = Fraction(1, 20)
@@ -120,8 +119,8 @@ class TapCounts(Mechanism):
         limit = None
         if both.size > self.dense_cells:
             limit = noise_aware_threshold(bins.count, self.false_cells, gate.scale(contribution, for_pairs))
-        stops = ask("visits per stop", _Stops(), counter.world.size, for_stops)
-        times = ask("visits per time bin", _Times(bins), bins.count, for_times)
+        stops = ask("visits per stop", VisitStop(), counter.world.size, for_stops)
+        times = ask("visits per time bin", VisitBin(bins), bins.count, for_times)
         cells = ask("visits per stop and time bin", both, both.size, for_pairs, limit)
         return TapTable(
             counter.world,
@@ -145,24 +144,3 @@ def _require_bins(model: TapTable, bins: TimeBins) -> TapTable:
             f"same `time`. Nothing was spent"
         )
     return model
-
-
-class _Stops:
-    """Every visit is its stop."""
-
-    width = 1
-
-    def encode(self, location: Int32s, time: Ints | None) -> list[Int32s]:
-        return [location]
-
-
-class _Times:
-    """Every visit is its time bin."""
-
-    width = 1
-
-    def __init__(self, bins: TimeBins) -> None:
-        self.bins = bins
-
-    def encode(self, location: Int32s, time: Ints | None) -> list[Int32s]:
-        return [bins_of(self.bins, time)]

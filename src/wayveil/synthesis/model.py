@@ -174,12 +174,21 @@ class KnowsLoss(Protocol):
         """
 
 
+@dataclass(frozen=True, eq=False)
+class Margins:
+    """Noisy visits per stop and, with times, per time bin; of the first visits of a trip."""
+
+    stops: Ints
+    times: Ints | None = None
+
+
 @dataclass(frozen=True)
 class PaidSize:
-    """Numbers of trips and visits, each bought by itself: noisy, and right on average."""
+    """Numbers of trips and visits, each bought by itself: noisy, and right on average; and `margins`, if bought."""
 
     trips: float
     visits: float
+    margins: Margins | None = None
 
 
 @runtime_checkable

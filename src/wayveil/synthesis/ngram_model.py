@@ -9,9 +9,9 @@ import numpy as np
 import polars as pl
 
 from wayveil.arrays import AnyInts, Floats, Ints
+from wayveil.synthesis.completing import timed_trips
 from wayveil.synthesis.model import Model
 from wayveil.synthesis.projection import onto_total
-from wayveil.synthesis.tree import timed_trips
 from wayveil.synthesis.walks import Walker, WeightedSteps
 from wayveil.trips.trips import Trips
 from wayveil.world.timebins import TimeBins

@@ -17,10 +17,10 @@ from wayveil.synthesis.cell_counts import (
     hour_of_bins,
     weekday_of_bins,
 )
+from wayveil.synthesis.completing import timed_trips
 from wayveil.synthesis.estimates import Estimate, Key, Question, Visits
 from wayveil.synthesis.model import Model
 from wayveil.synthesis.projection import Sums, fit_sums, onto_total, round_keeping_total
-from wayveil.synthesis.tree import timed_trips
 from wayveil.trips.trips import Trips
 from wayveil.world.timebins import TimeBins
 from wayveil.world.world import World

@@ -1,24 +1,23 @@
 """Noisy trees as arrays, and the trips that they describe."""
 
 from abc import abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 import numpy as np
 import polars as pl
 
-from wayveil.arrays import AnyInts, Floats, Int32s, Ints
+from wayveil.arrays import Floats, Int32s, Ints
+from wayveil.synthesis.completing import continue_trips, fill_up, timed_trips
 from wayveil.synthesis.consistency import Consistency, consistent_counts, settle_visits
 from wayveil.synthesis.counted import KeptCounted
 from wayveil.synthesis.model import Model, PaidSize
 from wayveil.synthesis.projection import round_keeping_total
 from wayveil.trips.trips import Trips
-from wayveil.world.timebins import DAY, WEEK, TimeBins
+from wayveil.world.timebins import TimeBins
 from wayveil.world.world import World
 
 DEFAULT_CONSISTENCY = Consistency()
-# The first Monday of the timeline: where weeks without a date are put.
-FIRST_MONDAY = 4 * DAY
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +39,8 @@ class NoisyTree(Model):
     """A released tree of symbols. Node i of level l stands for the trips whose first l + 1 symbols are its path.
 
     The root has no count of its own: the number of trips is not known without paying for it. If it was paid for
-    (`size`), first visits that are more than that are scaled down to it. Fewer are left: nobody knows who is missing.
+    (`size`), first visits that are more than that are scaled down to it. Fewer are left, as nobody knows who is
+    missing, unless visits per stop were paid for as well: those fill up what is missing.
     """
 
     world: World
@@ -119,15 +119,26 @@ class NoisyTree(Model):
         rng = np.random.default_rng(seed)
         sizes = np.array([len(level) for level in self.levels], np.int64)
         ending = np.concatenate([np.zeros(0), *self.ending()])
+        part = 1.0 if trips is None else trips / max(self.trips, 1.0)
         if trips is None or ending.sum() <= 0:
             copies = round_keeping_total(ending, rng)
         else:
-            copies = rng.multinomial(trips, ending / ending.sum())
+            kept = trips if self.filled is None else min(round(part * ending.sum()), trips)
+            copies = rng.multinomial(kept, ending / ending.sum())
         depth = np.repeat(np.arange(len(sizes)), sizes)
         node = np.concatenate([np.zeros(0, np.int64), *(np.arange(size) for size in sizes)])
         ends = np.repeat(np.flatnonzero(copies), copies[copies > 0])
         made = self.decode(*self._paths(depth[ends], node[ends]), rng)
-        return self.go_on(made, np.concatenate([np.zeros(0), *self.cut()])[ends], rng)
+        made = self.go_on(made, np.concatenate([np.zeros(0), *self.cut()])[ends], rng)
+        if self.filled is None:
+            return made
+        whole = replace(self.filled, trips=part * self.filled.trips, visits=part * self.filled.visits)
+        return fill_up(made, whole, self.bins, rng)
+
+    @property
+    def filled(self) -> PaidSize | None:
+        """The size up to which trips are filled up; None if they are not."""
+        return self.size if self.size is not None and self.size.margins is not None else None
 
     def cut(self) -> list[Floats]:
         """Return the chance that a trip which ends at a node was cut there."""
@@ -140,7 +151,8 @@ class NoisyTree(Model):
     @property
     def trips(self) -> float:
         """Return how many trips the tree stands for."""
-        return float(sum(left.sum() for left in self.ending()))
+        kept = float(sum(left.sum() for left in self.ending()))
+        return kept if self.filled is None else max(kept, self.filled.trips)
 
     def draw(self, trips: int | None = None, seed: int | None = None) -> Trips:
         """So many trips, or as many as the tree stands for."""
@@ -235,56 +247,6 @@ class PrefixTree(NoisyTree):
 
     def symbol_columns(self, depth: int, symbol: Int32s) -> dict[str, pl.Series]:
         return {"stop_id": self.stop_ids(symbol)}
-
-
-def continue_trips(trips: Trips, chosen: Ints, steps: Ints, rng: np.random.Generator) -> Trips:
-    """Let chosen trips go on for so many steps, as any of the trips do that pass their last two stops, or the last."""
-    place, size = trips.location.astype(np.int64), np.int64(trips.world.size)
-    inside = np.ones(trips.visits, np.int64)
-    inside[trips.offsets[:-1][trips.lengths > 0]] = 0
-    second = np.flatnonzero(inside)
-    third = second[1:][np.diff(second) == 1]
-    ways = []
-    for at, key in ((third, place[third - 2] * size + place[third - 1]), (second, place[second - 1])):
-        order = np.argsort(key, kind="stable")
-        ways.append((key[order], place[at[order]]))
-    last = trips.offsets[1:][chosen] - 1
-    now, before = place[last], np.where(inside[last] == 1, place[np.maximum(last - 1, 0)], -1)
-    who, where = [np.repeat(np.arange(len(trips)), trips.lengths)], [place]
-    left = steps.copy()
-    while len(chosen):
-        found = np.full(len(chosen), -1, np.int64)
-        for (keys, goals), key in zip(ways, (before * size + now, now), strict=True):
-            first, beyond = np.searchsorted(keys, key), np.searchsorted(keys, key, side="right")
-            pick = first + np.floor(rng.random(len(key)) * (beyond - first)).astype(np.int64)
-            known = (found < 0) & (beyond > first)
-            found[known] = goals[pick[known]]
-        who.append(chosen[found >= 0])
-        where.append(found[found >= 0])
-        left -= 1
-        kept = (found >= 0) & (left > 0)
-        chosen, before, now, left = chosen[kept], now[kept], found[kept], left[kept]
-    owner, stops = np.concatenate(who), np.concatenate(where)
-    order = np.argsort(owner, kind="stable")
-    offsets = np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=len(trips)))])
-    return Trips(stops[order].astype(np.int32), offsets, trips.world)
-
-
-def times_within(bins: TimeBins, bin_: AnyInts, offsets: Ints, rng: np.random.Generator) -> Ints:
-    """A moment inside each visit's bin, uniform, and in order within each trip."""
-    start, end = bins.start[bin_], bins.end[bin_]
-    moment = start + np.floor(rng.random(len(start)) * (end - start)).astype(np.int64)
-    trip = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
-    # Bins do not decrease within a trip, so sorting by time leaves every moment in its bin.
-    moment = moment[np.lexsort((moment, trip))]
-    return moment + (FIRST_MONDAY if bins.period == WEEK else 0)
-
-
-def timed_trips(
-    world: World, bins: TimeBins, location: Int32s, bin_: AnyInts, offsets: Ints, rng: np.random.Generator
-) -> Trips:
-    """Trips whose visits have a location and a time bin."""
-    return Trips(location, offsets, world, time=times_within(bins, bin_, offsets, rng))
 
 
 @dataclass(frozen=True, eq=False)

@@ -47,6 +47,27 @@ def bins_of(bins: TimeBins, time: Ints | None) -> Int32s:
     return bins.bin_of(time)
 
 
+class VisitStop:
+    """Every visit is its stop."""
+
+    width = 1
+
+    def encode(self, location: Int32s, time: Ints | None) -> list[Int32s]:
+        return [location]
+
+
+class VisitBin:
+    """Every visit is its time bin."""
+
+    width = 1
+
+    def __init__(self, bins: TimeBins) -> None:
+        self.bins = bins
+
+    def encode(self, location: Int32s, time: Ints | None) -> list[Int32s]:
+        return [bins_of(self.bins, time)]
+
+
 class Later(Successors):
     """Same or later bin, at a location that may follow; at most `span` bins later."""
 

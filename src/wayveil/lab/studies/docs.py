@@ -204,12 +204,16 @@ def _section(runs: list[dict[str, Any]]) -> str:
     larger = [record for record in runs[:1] if len(runs) > 1 and is_older(record)]
     beside = {one["label"]: f"{one['status']}" for record in larger for one in record["figures"]}
     head = f"{_run(larger[0])} | " if larger else ""
-    lines += ["", f"| published | run | status | held | {head}where ours differ, and why |"]
-    lines.append("|---" * (6 if larger else 5) + "|")
-    for run, one in best_figures(runs):
+    found = best_figures(runs)
+    split = any(one.get("privacy") for _, one in found)
+    costs = "what privacy costs | what was our own fault | " if split else ""
+    lines += ["", f"| published | run | status | held | {head}{costs}where ours differ, and why |"]
+    lines.append("|---" * (lines[-1].count("|") - 1) + "|")
+    for run, one in found:
         held = f"{one['reached']} of {one['judged']}" if one["judged"] else ""
         words, run = one["words"].replace("|", "\\|"), run if one["judged"] else ""
         other = f"{beside.get(one['label'], '')} | " if larger else ""
+        other += f"{one.get('privacy', '')} | {one.get('own', '')} | " if split else ""
         lines.append(
             f"| {one['label']}: {one['title']} | {run} | {one['status']} | {held} | {other}{words} |"
         )

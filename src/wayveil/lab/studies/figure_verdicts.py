@@ -79,6 +79,7 @@ class FigureVerdict:
     reached   values that are the study's or better, and claims that hold
     judged    all of them
     unsure    those that this run cannot tell: too few repetitions for how far they are apart
+    privacy, own  what privacy costs, and what was our own fault, where the study was split by that
     """
 
     label: str
@@ -88,6 +89,8 @@ class FigureVerdict:
     judged: int
     unsure: int
     words: str
+    privacy: str = ""
+    own: str = ""
 
 
 @dataclass(frozen=True)
@@ -167,7 +170,8 @@ def _judge(study: Study, exhibit: Exhibit, results: Results) -> FigureVerdict:
         sentences.append(exhibit.why(results))
     status: Status = "reached" if reached == len(told) else "not reached" if False in told else "cannot tell"
     words = " ".join(sentences)
-    return FigureVerdict(exhibit.label, exhibit.title, status, reached, len(told), unsure, words)
+    split = ("", "") if exhibit.split is None else exhibit.split(results)
+    return FigureVerdict(exhibit.label, exhibit.title, status, reached, len(told), unsure, words, *split)
 
 
 def _said(judgement: Judgement) -> bool | None:

@@ -121,6 +121,7 @@ class Exhibit:
     exact       ours follow from the data without any chance, so that one run tells them
     claims      what the study says in words about this table or figure
     why         the reason of a difference, computed from the results; asked only where something was not reached
+    split       what privacy costs, and what was our own fault: two sentences with numbers
     published   false for what stands beside the study's own exhibits, and is not judged
     missing     why it cannot be reproduced at all; then nothing else is looked at
     """
@@ -143,6 +144,7 @@ class Exhibit:
     exact: bool = False
     claims: tuple[Claim, ...] = ()
     why: Callable[..., str] | None = None
+    split: Callable[..., tuple[str, str]] | None = None
     missing: str = ""
     note: str = ""
     published: bool = True

@@ -10,6 +10,7 @@ from wayveil.lab.audits.mutants import (
     EVERYWHERE,
     GAME,
     GREY,
+    LONG_TRIP,
     LONGEST,
     UNSEEN_STOP,
     WITH_QUESTIONS,
@@ -63,10 +64,14 @@ OVERSPENT = Mutation(
     "shares that add up to more than epsilon", with_gate(_TwiceItsShare), (GREY, CHORUS, GAME)
 )
 
+# What the tree lost is filled up by visits that are counted beside it.
+FILLED = NoisyPrefixTree(height=2, successors="all", filling=Fraction(1, 2))
+
 PLANS = (
     AuditPlan(
         NoisyPrefixTree(height=2, false_children=1.0),
         also=(
+            FILLED,
             NoisyPrefixTree(height=4),
             NoisyPrefixTree(height=5, private_height=True),
             NoisyPrefixTree.published(height=3),
@@ -76,13 +81,19 @@ PLANS = (
             DRAWN_AGAIN,
             *WITH_THRESHOLDS,
             Mutation("height from the data", parameter_from_data("height", _longest), (GREY, GAME), LONGEST),
+            Mutation(
+                "filled up by visits that are not capped",
+                counting("visits", lambda honest, by, size, most: honest(by, size, None), mechanism=FILLED),
+                (GREY,),
+                LONG_TRIP,
+            ),
         ),
     ),
     AuditPlan(
         SeqPT(height=2, time="720", false_children=1.0),
         also=(
             SeqPT(height=3),
-            SeqPT(height=4, time="hour-of-week", smoothing=False),
+            SeqPT(height=4, time="hour-of-week", smoothing=False, successors="all", filling=Fraction(1, 3)),
             SeqPT.published(height=2, time="240"),
         ),
         epsilon=Fraction(2),
@@ -93,7 +104,7 @@ PLANS = (
     AuditPlan(
         PPDP(height=2, time="720", false_children=1.0),
         also=(
-            PPDP(height=3, max_gap=1),
+            PPDP(height=3, max_gap=1, filling=Fraction(1, 3)),
             PPDP(height=3, time="10", prune_early=False, smoothing_factor=3.0),
             PPDP.published(height=3, time="240"),
         ),
@@ -105,7 +116,7 @@ PLANS = (
     AuditPlan(
         SafePath(height=1, time="720", location_height=0, false_children=1.0),
         also=(
-            SafePath(height=2, leaf_weight=2.0),
+            SafePath(height=2, leaf_weight=2.0, filling=Fraction(1, 3)),
             SafePath(height=2, time="hour-of-week", location_height=2, location_fan_out=2, time_height=2),
             SafePath.published(height=1, location_groups="balanced"),
         ),

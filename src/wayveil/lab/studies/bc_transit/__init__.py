@@ -32,13 +32,13 @@ def _parts(lab: Lab, trials: BcTransitTrials) -> tuple[StudyPart, ...]:
     ends = (epsilons[0], epsilons[-1])
     heights = lab.pick(tiny=("3", "9", "12"), quick=bc.HEIGHTS, full=bc.HEIGHTS)
     moved = lab.pick(tiny=("0.25",), quick=("0.25",), full=("0.25", "0.5"))
-    candidates = (bc.NPT, bc.NPT_EQUAL, bc.PPDP, bc.PPDP_PRESET, bc.COUNTS)
+    candidates = (bc.NPT, bc.PPDP, bc.PPDP_PRESET, bc.COUNTS)
     references = [{"mechanism": NOTHING, "epsilon": "any"}, *crossed(mechanism=(LAPLACE,), epsilon=epsilons)]
     # With the names of their lines in charts.
     queries = [
         {**one, "epsilon line": f"epsilon {one['epsilon']}"}
         for one in crossed(height=heights, mechanism=candidates, epsilon=epsilons)
-        if one["mechanism"] not in (bc.NPT_EQUAL, bc.PPDP_PRESET) or one["height"] == bc.STUDY_HEIGHT
+        if one["mechanism"] != bc.PPDP_PRESET or one["height"] == bc.STUDY_HEIGHT
     ]
     crowding = [
         {**one, "crowd line": f"{one['mechanism']}, epsilon {one['epsilon']}"}
@@ -46,6 +46,14 @@ def _parts(lab: Lab, trials: BcTransitTrials) -> tuple[StudyPart, ...]:
             moved=moved, mechanism=(bc.NPT, bc.PPDP, bc.COUNTS), height=(bc.STUDY_HEIGHT,), epsilon=ends
         )
     ]
+    bare = [
+        one
+        for one in crossed(
+            mechanism=(*bc.BARE.values(), bc.NPT_EQUAL), height=(bc.STUDY_HEIGHT, "12"), epsilon=epsilons
+        )
+        if one["mechanism"] != bc.NPT_EQUAL or one["height"] == bc.STUDY_HEIGHT
+    ]
+    clean = crossed(mechanism=bc.BARE, height=(bc.STUDY_HEIGHT, "12"), epsilon=(bc.NOISELESS,))
     leak = crossed(mechanism=bc.SEEN, height=(bc.STUDY_HEIGHT,), epsilon=epsilons)
     return (
         StudyPart("data", [{"source": "taps"}], trials.facts),
@@ -53,6 +61,9 @@ def _parts(lab: Lab, trials: BcTransitTrials) -> tuple[StudyPart, ...]:
         StudyPart("thin", [{"source": "weeks"}], trials.thin),
         StudyPart("references", references, trials.references, repetitions),
         StudyPart("queries", queries, trials.queries_of, repetitions),
+        StudyPart("total", crossed(epsilon=epsilons), trials.total),
+        StudyPart("bare", bare, trials.queries_of, repetitions),
+        StudyPart("noiseless", clean, trials.queries_of),
         StudyPart("leak", leak, trials.queries_of, repetitions),
         StudyPart("crowding", crowding, trials.queries_of, repetitions),
         StudyPart("ways", crossed(way=WAYS, epsilon=ends), trials.ways),

@@ -1,10 +1,11 @@
 """Claims of the study in words, tested on our results, and the reasons where ours differ: with numbers, never typed."""
 
+from collections.abc import Sequence
+
 from wayveil.lab.studies.bc_transit import bc_questions as bc
-from wayveil.lab.studies.bc_transit.bc_trials import LAPLACE, NOTHING
+from wayveil.lab.studies.bc_transit.bc_trials import FILLED, LAPLACE, NOTHING
 from wayveil.lab.studies.figure_verdicts import Curve, Said, always_less, span
 from wayveil.lab.studies.study_results import Results
-from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.mechanisms.shared_fields import MOST_HEIGHTS, MOST_VISITS
 
 
@@ -48,19 +49,27 @@ def strictest(results: Results, tree: str) -> Said:
 
 
 def weighted_wins(results: Results) -> Said:
-    return always_less(*(by_epsilon(results, bc.ARE, repair) for repair in (bc.NPT, bc.NPT_EQUAL)))
+    return always_less(*_repairs(results))
+
+
+def _repairs(results: Results) -> list[Curve]:
+    """Both repairs of the tree alone: what fills it up would hide them."""
+    both = (bc.NPT_BARE, bc.NPT_EQUAL)
+    return [
+        results.curve("bare", bc.ARE, "epsilon", mechanism=repair, height=bc.STUDY_HEIGHT) for repair in both
+    ]
 
 
 def repairs_differ(results: Results) -> str:
     """Return how far the repairs are apart, beside how far releases of one setting are."""
-    weighted, equal = (by_epsilon(results, bc.ARE, repair) for repair in (bc.NPT, bc.NPT_EQUAL))
+    weighted, equal = _repairs(results)
     apart = max(abs(weighted[at] - equal[at]) for at in weighted if at in equal)
     spreads = [
         found.deviation
         for epsilon in epsilons(results)
         if (
             found := results.value(
-                "queries", bc.ARE, mechanism=bc.NPT, height=bc.STUDY_HEIGHT, epsilon=epsilon
+                "bare", bc.ARE, mechanism=bc.NPT_BARE, height=bc.STUDY_HEIGHT, epsilon=epsilon
             )
         )
         and found.deviation is not None
@@ -87,8 +96,8 @@ def best_height(results: Results, tree: str) -> Said:
     return all(near), f"least at {', '.join(f'{height:g}' for height in best)} for the epsilons"
 
 
-def total(results: Results, tree: str) -> Said:
-    errors = by_epsilon(results, bc.TOTAL, tree).values()
+def total(results: Results) -> Said:
+    errors = results.curve("total", bc.TOTAL, "epsilon").values()
     return max(errors) < bc.TOTAL_BELOW, f"{span(errors)} %"
 
 
@@ -121,6 +130,28 @@ def patterns_differ(results: Results) -> str:
     )
 
 
+def split(
+    results: Results,
+    figure: str,
+    trees: Sequence[str] = (bc.NPT, bc.PPDP),
+    height: str = bc.STUDY_HEIGHT,
+    k: str = "",
+) -> tuple[str, str]:
+    """Figure without noise beside ours, and what ours was before visits per stop filled up what thresholds take."""
+    where, costs, faults = {"k": k} if k else {}, [], []
+    for tree in trees:
+        at = {**where, "height": height}
+        now, before = (
+            results.curve(part, figure, "epsilon", mechanism=name, **at)
+            for part, name in (("queries", tree), ("bare", bc.BARE[tree]))
+        )
+        clean = results.mean("noiseless", figure, mechanism=tree, **at)
+        if now and before:
+            costs.append(f"{tree}: {span(now.values())} %, {clean:.3g} % without noise.")
+            faults.append(f"{tree}: {span(before.values())} % before what thresholds take was filled up.")
+    return " ".join(costs), " ".join(faults)
+
+
 def thin(results: Results) -> str:
     """Trees have nothing to hold on to: the data is too thin for their noise."""
     busiest, two = (
@@ -135,13 +166,12 @@ def thin(results: Results) -> str:
 def bought_total(results: Results) -> str:
     """Say what the bought number is worth, and what trips alone would say."""
     taps = results.mean("data", "taps")
-    share, most = NoisyPrefixTree().size_share / 2, max(MOST_VISITS, MOST_HEIGHTS * int(bc.STUDY_HEIGHT))
+    share, most = FILLED["size_share"] / 2, max(MOST_VISITS, MOST_HEIGHTS * int(bc.STUDY_HEIGHT))
     low = 100 * most / float(share) / float(epsilons(results)[0]) / taps
-    alone = span(by_epsilon(results, bc.TOTAL_OF_TRIPS, bc.NPT).values())
     return (
         f"A {float(1 / share):.0f}th of epsilon buys the number of taps, of which one rider has at most {most}: of the "
         f"{taps:,.0f} taps here that is {low:.2g} % off on average at epsilon {epsilons(results)[0]}, and of the "
-        f"study's {bc.TAPS:,} {low * taps / bc.TAPS:.2g} %. The trips of NPT alone are {alone} % off."
+        f"study's {bc.TAPS:,} {low * taps / bc.TAPS:.2g} %."
     )
 
 

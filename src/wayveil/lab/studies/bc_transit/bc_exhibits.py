@@ -8,15 +8,14 @@ from wayveil.lab.studies.bc_transit import bc_questions as bc
 from wayveil.lab.studies.bc_transit.bc_extra_exhibits import BESIDE, about_data
 from wayveil.lab.studies.study import Claim, Exhibit
 
-TREES = (bc.NPT, bc.PPDP)
-MECHANISMS = (bc.NPT, bc.PPDP, bc.NPT_EQUAL, bc.PPDP_PRESET, bc.COUNTS)
+MECHANISMS = (bc.NPT, bc.PPDP, bc.NPT_EQUAL, *bc.BARE.values(), bc.PPDP_PRESET, bc.COUNTS)
 _REPAIR = Exhibit(
     label="Figure 6.3",
     title="both ways to repair counts: weighted (the study's improvement) and equal, NPT, height 9",
-    part="queries",
+    part="bare",
     shape="lines",
     columns=(bc.ARE, "non-empty, up to 9, %"),
-    only=(bc.NPT, bc.NPT_EQUAL),
+    only=(bc.NPT_BARE, bc.NPT_EQUAL),
     where={"height": bc.STUDY_HEIGHT},
     claims=(Claim("weighted repair has less error at every epsilon", claims.weighted_wins),),
     why=claims.repairs_differ,
@@ -30,6 +29,7 @@ _BOTH = Exhibit(
     where={"height": "12"},
     claims=(Claim.of("PPDP has less error than NPT at every epsilon", claims.ppdp_wins, "12"),),
     why=claims.thin,
+    split=partial(claims.split, figure=bc.ARE, height="12"),
 )
 _PEAKS = Exhibit(
     label="Section 6.4 (PPDP-ST-Binned)",
@@ -46,16 +46,14 @@ _PEAKS = Exhibit(
 _TOTAL = Exhibit(
     label="Figure 6.7",
     title="query 1: total tap-ins, height 9",
-    part="queries",
+    part=("queries", "bare"),
     across="mechanism",
     series="figure",
     columns=MECHANISMS,
     where={"height": bc.STUDY_HEIGHT, "figure": bc.TOTAL},
-    claims=tuple(
-        Claim.of(f"the total of {tree} is below {bc.TOTAL_BELOW:.0f} % off", claims.total, tree)
-        for tree in TREES
-    ),
+    claims=(Claim(f"the total is below {bc.TOTAL_BELOW:.0f} % off", claims.total),),
     why=claims.bought_total,
+    split=partial(claims.split, figure=bc.TOTAL_OF_TRIPS),
     note="Average relative error in %, of the number of taps that was bought; of the trips where none was.",
 )
 _HOURS = Exhibit(
@@ -67,6 +65,7 @@ _HOURS = Exhibit(
     where={"height": bc.STUDY_HEIGHT},
     claims=(Claim("hours of PPDP have less error than its random queries", claims.hours_below),),
     why=claims.thin,
+    split=partial(claims.split, figure=bc.HOURS),
     note="NPT has no times.",
 )
 _OPERATIONS = Exhibit(
@@ -149,6 +148,7 @@ def _against_epsilon(label: str, tree: str) -> Exhibit:
             Claim.of(strict, claims.strictest, tree),
         ),
         why=partial(claims.queries_differ, tree=tree),
+        split=partial(claims.split, figure=bc.ARE, trees=(tree,)),
         note="40,000 queries of up to as many stops as the tree is high, every stop drawn evenly. Most of them ask for "
         "what nobody did.",
     )
@@ -181,7 +181,7 @@ def _found(
     return Exhibit(
         label=label,
         title=f"{title}: share of the true ones found",
-        part="queries",
+        part=("queries", "bare"),
         down=down,
         across="mechanism",
         series="figure",
@@ -191,6 +191,7 @@ def _found(
         ours=figure,
         better="higher",
         why=claims.patterns_differ,
+        split=partial(claims.split, figure=figure, k="40"),
         note="In %. PPDP is projected to stops, as in the study.",
     )
 
@@ -200,7 +201,7 @@ def _per_stop() -> Exhibit:
     return Exhibit(
         label="Figure 6.8",
         title="query 2: tap-ins per stop, height 9",
-        part="queries",
+        part=("queries", "bare"),
         across="mechanism",
         series="figure",
         columns=MECHANISMS,
@@ -209,5 +210,6 @@ def _per_stop() -> Exhibit:
         ours=bc.PER_STOP_TAPS,
         better="lower",
         why=claims.laplace,
+        split=partial(claims.split, figure=bc.PER_STOP_TAPS),
         note="Average relative error in %.",
     )

@@ -20,6 +20,9 @@ from wayveil.world.timebins import TimeBins
 from wayveil.world.world import World
 
 NPT, NPT_EQUAL, PPDP, COUNTS = "NPT", "NPT, equal repair", "PPDP", "tap counts"
+NPT_BARE, PPDP_BARE = "NPT, not filled up", "PPDP, not filled up"
+BARE: Final = {NPT: NPT_BARE, PPDP: PPDP_BARE}
+NOISELESS = "10000"  # an epsilon at which noise moves nothing
 PPDP_PRESET = "PPDP, preset published"  # decreasing thresholds; the study names no values
 # What the study may have done instead of what it says: noise on prefixes that occur, and none on the others. Its text
 # has a threshold of 2.83 noise scales of a level, its table 5.1 one of 2.83 / epsilon.

@@ -3,6 +3,9 @@
 Noise follows from the setting and the repetition; releases never leave the process, and the riders are nobody.
 """
 
+from fractions import Fraction
+from typing import Any
+
 import numpy as np
 
 from wayveil.counting.local import LocalCounter
@@ -14,6 +17,7 @@ from wayveil.lab.studies.study import CellOutcome, Setting, figures
 from wayveil.mechanisms import ppdp
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
+from wayveil.mechanisms.shared_fields import buy_size
 from wayveil.mechanisms.tap_counts import TapCounts
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.budget import Budget
@@ -30,6 +34,9 @@ from wayveil.utility.count_queries import relative_errors
 UNPLACED, NAMELESS = "rows without route and stop, %", "rows without vehicle too, %"
 NOTHING, LAPLACE = "nothing released", "plain Laplace per stop"
 UNIT = Rider(max_trips=1)
+# Set on another city and other riders: half of epsilon fills up what thresholds take, a fifth buys how much that is.
+FILLED: dict[str, Any] = {"size_share": Fraction(1, 5), "filling": Fraction(1, 2)}
+TOTALS = 200
 LENGTHS = (
     *((str(length), length, length) for length in range(1, 10)),
     ("10-12", 10, 12),
@@ -41,9 +48,11 @@ LENGTHS = (
 def mechanism_of(name: str, height: int) -> Mechanism:
     """The study's two trees with both ways to repair counts, and counts of taps for the same unit."""
     made: dict[str, Mechanism] = {
-        bc.NPT: NoisyPrefixTree(height=height, successors="all", consistency="weighted"),
+        bc.NPT: NoisyPrefixTree(height=height, successors="all", consistency="weighted", **FILLED),
         bc.NPT_EQUAL: NoisyPrefixTree(height=height, successors="all", consistency="equal"),
-        bc.PPDP: ppdp.PPDP(height=height, time="hour-of-week", consistency="weighted"),
+        bc.NPT_BARE: NoisyPrefixTree(height=height, successors="all", consistency="weighted"),
+        bc.PPDP: ppdp.PPDP(height=height, time="hour-of-week", consistency="weighted", **FILLED),
+        bc.PPDP_BARE: ppdp.PPDP(height=height, time="hour-of-week", consistency="weighted"),
         bc.PPDP_PRESET: ppdp.PPDP.published(height=height, time="hour-of-week", consistency="weighted"),
         bc.COUNTS: TapCounts(max_visits=height, stops_share="8/10", times_share="1/10"),
         bc.NPT_SEEN: published_tree(height, 2 * 2**0.5),
@@ -126,6 +135,16 @@ class BcTransitTrials:
             for k, found in examined.rankings(made).items():
                 rows += figures(found, k=k)
         return CellOutcome(rows)
+
+    def total(self, setting: Setting, repetition: int) -> CellOutcome:
+        """Query 1: the number of taps that trees buy, whatever they keep; the mean error of many draws of its noise."""
+        raw, errors = self.data.weeks(), []
+        for draw in range(TOTALS):
+            gate = Gate(UNIT, Budget(setting["epsilon"]), SeededBits(f"{setting['epsilon']} {draw}"))
+            size = buy_size(LocalCounter(raw), gate, FILLED["size_share"], int(bc.STUDY_HEIGHT))
+            assert size is not None
+            errors.append(100 * abs(size.visits - raw.visits) / raw.visits)
+        return CellOutcome(figures({bc.TOTAL: float(np.mean(errors))}, tree="NPT and PPDP"))
 
     def references(self, setting: Setting, repetition: int) -> CellOutcome:
         """Score an empty release, and plain Laplace answers per stop with all of epsilon for the same unit."""
