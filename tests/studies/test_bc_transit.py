@@ -13,6 +13,7 @@ from wayveil.cli import _register, app
 from wayveil.errors import InputError, ParameterError
 from wayveil.lab.studies.bc_transit.bc_datasets import crowded
 from wayveil.lab.studies.bc_transit.bc_questions import (
+    BARE,
     COUNTS,
     HOURS,
     LEAST,
@@ -37,7 +38,7 @@ from wayveil.lab.studies.bc_transit.bc_questions import (
 )
 from wayveil.lab.studies.bc_transit.bc_trials import STUDY_GAPS
 from wayveil.lab.studies.bc_transit.links import RECONSTRUCTIONS, judge_links, same_day_links
-from wayveil.lab.studies.docs import END, main, written
+from wayveil.lab.studies.docs import END, main, studies_page, written
 from wayveil.lab.studies.figure_verdicts import number
 from wayveil.lab.studies.lab import Lab
 from wayveil.lab.studies.run_study import find_study
@@ -102,7 +103,9 @@ def test_both_repairs_peaks_hours_and_all_questions_are_measured(folder):
     table = pl.read_csv(folder / "results.csv", infer_schema=False)
     assert set(table["status"]) == {"measured"}
     asked = table.filter(pl.col("part") == "queries")
-    assert {NPT, NPT_EQUAL, PPDP} <= set(asked["mechanism"])
+    assert {NPT, PPDP} <= set(asked["mechanism"])
+    bare = table.filter(pl.col("part") == "bare")
+    assert set(bare["mechanism"]) == {*BARE.values(), NPT_EQUAL}, "both repairs of the tree alone"
     peaks = asked.filter(
         (pl.col("figure") == "patterns with peak periods, %") & pl.col("value").is_not_null()
     )
@@ -194,7 +197,9 @@ def test_trips_of_ones_own_have_no_place_in_it(tmp_path):
 
 def test_the_total_is_the_number_that_was_bought(folder):
     table = pl.read_csv(folder / "results.csv", infer_schema=False).filter(
-        (pl.col("part") == "queries") & (pl.col("epsilon") == "2") & pl.col("mechanism").is_in([NPT, PPDP])
+        (pl.col("part") == "bare")
+        & (pl.col("epsilon") == "2")
+        & pl.col("mechanism").is_in(list(BARE.values()))
     )
     found = {
         name: table.filter(pl.col("figure") == name)["value"].cast(pl.Float64).mean()
@@ -206,6 +211,26 @@ def test_the_total_is_the_number_that_was_bought(folder):
     size = PaidSize(len(exact.raw), 1.01 * exact.raw.visits)
     assert exact.errors(empty(exact.raw.world, timed=True), 3, size)[TOTAL] == pytest.approx(1.0)
     assert exact.errors(empty(exact.raw.world, timed=True), 3)[TOTAL] == 100
+
+
+def test_two_columns_say_what_privacy_costs_and_what_was_our_own_fault(folder):
+    record = json.loads((folder / "figures.json").read_text())
+    split = {one["label"]: (one["privacy"], one["own"]) for one in record["figures"]}
+    for label in (
+        "Figure 6.1",
+        "Figure 6.2",
+        "Figure 6.4",
+        "Figure 6.7",
+        "Figure 6.8",
+        "Figure 6.9",
+        "Table 6.3",
+    ):
+        privacy, own = split[label]
+        assert "% without noise." in privacy, label
+        assert "% before what thresholds take was filled up." in own, label
+    page = studies_page([record])
+    assert "| what privacy costs | what was our own fault |" in page
+    assert split["Figure 6.9"][0] in page
 
 
 def a_week():

@@ -3,6 +3,7 @@
 from wayveil.lab.studies.lab import Lab
 from wayveil.lab.studies.safepath import safepath_trials as paths
 from wayveil.lab.studies.safepath.family import beside, family_parts
+from wayveil.lab.studies.safepath.safepath_claims import LESS
 from wayveil.lab.studies.safepath.safepath_datasets import BUS, METRO, TABLE_3, datasets
 from wayveil.lab.studies.safepath.safepath_exhibits import exhibits
 from wayveil.lab.studies.study import Study, StudyPart, crossed
@@ -44,12 +45,13 @@ def describe(lab: Lab) -> Study:
         StudyPart("theorem", crossed(data=(METRO,), taxonomy_height=("0", "2", "6")), trials.theorem),
         StudyPart("taxonomy", taxonomy, trials.taxonomy, repetitions),
         StudyPart("height", height, trials.height, repetitions),
+        StudyPart("less noise", crossed(data=sets, epsilon=LESS, height=("6",)), trials.height),
         StudyPart(
             "rivals", crossed(mechanism=rivals, height=("2", "3", "4", "5")), trials.rivals, repetitions
         ),
         StudyPart(
             "ngrams",
-            crossed(data=(METRO,), mechanism=(paths.PUBLISHED, paths.NGRAM), h_or_n=depths),
+            crossed(data=(METRO,), mechanism=(paths.PUBLISHED, paths.OURS, paths.NGRAM), h_or_n=depths),
             trials.ngrams,
             repetitions,
         ),

@@ -4,7 +4,7 @@ from functools import partial
 
 from wayveil.lab.studies.safepath import safepath_claims as claims
 from wayveil.lab.studies.safepath import safepath_datasets as study
-from wayveil.lab.studies.safepath.safepath_trials import NONEMPTY, SECONDS, UNIFORM
+from wayveil.lab.studies.safepath.safepath_trials import EACH, NONEMPTY, SECONDS, UNIFORM
 from wayveil.lab.studies.study import Claim, Exhibit, tabled
 
 ERRORS = (UNIFORM, NONEMPTY)
@@ -51,13 +51,14 @@ _FIGURE_7 = Exhibit(
     part="ngrams",
     shape="lines",
     down="h or n",
-    columns=(SECONDS, NONEMPTY, "longest released"),
+    columns=(SECONDS, NONEMPTY, EACH, "longest released"),
     claims=(
         Claim("n-grams take longer than SafePath at every depth", claims.ngrams_slower),
         Claim("both have similar errors on queries of two pairs", claims.ngrams_alike),
         Claim("SafePath keeps longer sequences than n-grams", claims.ngrams_shorter),
     ),
     why=claims.moves_are_not_listed,
+    split=partial(claims.split, data=study.METRO),
     note=OWN_MACHINE,
 )
 
@@ -93,6 +94,7 @@ def _figure_3(data: str) -> Exhibit:
             Claim.of("2 or 6 children make no significant difference", claims.children_alike, data),
         ),
         why=partial(claims.silence, part="taxonomy", data=data),
+        split=partial(claims.split, data=data),
         note="Queries of two (place, hour) pairs, drawn evenly from the universe as in the study; beside them queries "
         "drawn from the trips, and what an empty release scores.",
     )
@@ -130,6 +132,7 @@ def _figure_5(data: str) -> Exhibit:
             Claim.of("a larger epsilon has less error at every height", claims.epsilon_helps, data),
         ),
         why=partial(claims.silence, part="height", data=data),
+        split=partial(claims.split, data=data),
         note="Queries are a third as long as the tree is high. Longer queries are contained in fewer trips, so the "
         "error of uniform ones falls with the height whatever is released.",
     )

@@ -5,6 +5,7 @@ Noise and trips follow from the setting and the repetition; releases never leave
 
 import time
 from dataclasses import dataclass
+from fractions import Fraction
 from math import exp, prod, sqrt
 from typing import Any
 
@@ -94,6 +95,9 @@ CROWDS, NGRAM = f"LK-anonymity, L = {study.L}, K = {study.K}", "n-grams over pai
 UNIFORM, NONEMPTY, SECONDS = "error, uniform queries", "error, non-empty queries", "seconds"
 FIRST, BOTH = "riders at the commonest first visit", "riders with the commonest first two visits"
 SCALE = "noise scale of a visit's last step, height 2, epsilon 1"
+EACH = "visits per trip"
+# Half of epsilon fills up what thresholds take, a fifth buys how much that is.
+FILLED: dict[str, Any] = {"size_share": Fraction(1, 5), "filling": Fraction(1, 2)}
 LONGEST_QUERY = 8
 WARM = 200
 
@@ -222,12 +226,12 @@ class SafePathTrials:
         rows: list[dict[str, Any]] = []
         for name, mechanism in {
             PUBLISHED: _safepath(height, study.TAXONOMY_HEIGHT, study.CHILDREN, published=True),
-            OURS: SafePath(height=height, time="hour-of-week"),
+            OURS: SafePath(height=height, time="hour-of-week", **FILLED),
         }.items():
             private, seconds = release_timed(
                 mechanism, arena.raw, setting["epsilon"], _salt(setting, name, repetition)
             )
-            facts = {SECONDS: seconds, "released trips": float(len(private))}
+            facts = {SECONDS: seconds, "released trips": float(len(private)), EACH: _visits_each(private)}
             line = f"{name}, epsilon {setting['epsilon']}"
             rows += figures(arena.errors(private, length) | facts, mechanism=name, line=line)
         return CellOutcome(rows + figures(arena.errors(arena.silence(), length), mechanism=EMPTY, line=EMPTY))
@@ -263,16 +267,16 @@ class SafePathTrials:
     def ngrams(self, setting: Setting, repetition: int) -> CellOutcome:
         """Figure 7: SafePath beside n-grams over pairs of place and time."""
         depth, name, arena = int(setting["h or n"]), setting["mechanism"], self.arena(setting["data"])
-        chosen: Mechanism = (
-            VariableNgrams(
+        chosen: Mechanism = {
+            NGRAM: VariableNgrams(
                 n_max=depth, moves=depth, time="hour-of-week", successors="all", longest=LONGEST_TRIP
-            )
-            if name == NGRAM
-            else _safepath(depth, study.TAXONOMY_HEIGHT, study.CHILDREN, published=True)
-        )
+            ),
+            PUBLISHED: _safepath(depth, study.TAXONOMY_HEIGHT, study.CHILDREN, published=True),
+            OURS: SafePath(height=depth, time="hour-of-week", **FILLED),
+        }[name]
         private, seconds = release_timed(chosen, arena.raw, "1", _salt(setting, name, repetition))
         facts = {SECONDS: seconds, "longest released": float(private.lengths.max(initial=0))}
-        facts["visits per trip"] = float(private.lengths.mean()) if len(private) else 0.0
+        facts[EACH] = _visits_each(private)
         return CellOutcome(figures(arena.errors(private, 2) | facts))
 
     def scale(self, setting: Setting, repetition: int) -> CellOutcome:
@@ -304,6 +308,10 @@ def _safepath(height: int, tall: int, children: int, *, published: bool = False)
         time_fan_out=children,
     )
     return made
+
+
+def _visits_each(trips: Trips) -> float:
+    return float(trips.lengths.mean()) if len(trips) else 0.0
 
 
 def _times(trips: Trips) -> Any:
