@@ -10,10 +10,10 @@ import pytest
 from bare_release import bare_release
 from ring_networks import ring_of_stops
 from wayveil.accuracy.accuracy import Accuracy
-from wayveil.accuracy.distances import with_sizes
+from wayveil.accuracy.distances import KindEvidence, find_public, with_sizes
 from wayveil.accuracy.find_bands import find_even_bands
 from wayveil.accuracy.judging import _judge_stops
-from wayveil.accuracy.misfits import OF_WAYS, is_misfit, least_together
+from wayveil.accuracy.misfits import OF_WAYS, blur_hours, is_misfit, least_together
 from wayveil.accuracy.sizes import NOISE, PUBLIC, USEFUL, find_sizes
 from wayveil.accuracy.verdicts import give_verdict
 from wayveil.answers.trends import find_trend
@@ -28,6 +28,7 @@ from wayveil.synthesis.counted import AllCounted
 from wayveil.synthesis.model import ExpectedError
 from wayveil.synthesis.tallies import Tally, tally
 from wayveil.trips.trips import Trips
+from wayveil.world.world import World
 
 RING = ring_of_stops(40, seconds=60)
 RNG = np.random.default_rng(1)
@@ -209,18 +210,79 @@ def test_counts_tell_what_noise_smoothed_away():
     """A smooth release has smooth replicas: verdicts said 30 % where boardings were off by 65 %."""
     rng = np.random.default_rng(2)
     truth = np.concatenate([np.full(8, 120.0), np.full(32, 5.0)])
-    one = bare_release(TRIPS, SHEET)
+    trips = Trips.of_lists([[at, (at + 1) % 40] for at in range(40)] * 28, RING)
+    noisy = truth + rng.laplace(0, 10, 40).round()
 
     class Smoothed:
         def counted(self, kind):
-            return AllCounted(truth + rng.laplace(0, 10, 40).round(), 200.0, 120_000.0)
+            return AllCounted(noisy, 200.0, 120_000.0)
 
-    even = Tally(np.arange(40), np.full(40, truth.mean()))
-    release = replace(one, model=Smoothed())
-    verdict = _judge_stops(release, "boardings", even, even, again=0.1)
+    even = tally("boardings", trips)
+    public = Tally(even.cells, even.values * np.tile([0.8, 0.8, 1.2, 1.2], 10))
+    release = replace(bare_release(trips, SHEET), model=Smoothed())
+    again = Tally(
+        even.cells, even.values * np.tile([0.9, 1.1], 20)
+    )  # as even as the release, and off by a tenth
+    verdict = _judge_stops(release, "boardings", KindEvidence(even, [again], whole=True), public)
     assert verdict.error > 0.12, "replicas that are as smooth as the release see nothing"
     smooth = np.abs(even.values - truth).sum() / truth.sum()
     assert smooth > 1
     assert verdict.error < 0.5 * smooth, "counts that stand out are shown in the place of what was smoothed"
     assert verdict.says_more
     assert verdict.public > 0.6 * smooth
+
+
+def test_public_knowledge_is_as_far_off_as_a_replica_says_it_is():
+    """Under the noise of rider units it was said to be off by 106 %, and was by 64: nearer than the release."""
+    rng, cells = np.random.default_rng(5), np.arange(2_000)
+    truth, told = rng.gamma(2.0, 50.0, 2_000), Tally(cells, np.full(2_000, 100.0))
+    far = np.abs(truth / truth.sum() - told.values / told.values.sum()).sum()
+
+    def blur(values, noise):
+        return np.maximum(values + rng.normal(0, noise, 2_000), 0)
+
+    rough = blur(truth, 50)  # noise puts it farther off than the truth is
+    seen = find_public(Tally(cells, rough), Tally(cells, blur(rough, 50)), told)
+    assert 0.8 * far < seen < 1.2 * far
+    smooth = 0.5 * truth + 50  # a fit under noise leaves half of what tells it from public knowledge
+    seen = find_public(Tally(cells, smooth), Tally(cells, 0.5 * smooth + 50), told)
+    assert 0.9 * far < seen < 1.1 * far
+
+
+def test_a_count_that_is_mostly_luck_is_not_shown_for_the_trips():
+    """Noise of 80 at stops of 25 lifts some to 400; printed, boardings were worse than public knowledge."""
+    rng = np.random.default_rng(6)
+    truth = rng.gamma(2.0, 12.5, 400).round()
+    noisy = truth + rng.laplace(0, 80, 400).round()
+
+    class Faint:
+        def counted(self, kind):
+            return AllCounted(noisy, 2 * 80.0**2, 12 * 80.0**4)
+
+    release = replace(bare_release(TRIPS, SHEET), model=Faint())
+    assert (noisy > 4 * 80).any()
+    assert release.sharpen("boardings", np.arange(400), np.full(400, 25.0)).max() <= 25
+
+
+def test_verdicts_on_lengths_ask_more_of_few_classes_before_they_call_it_a_misfit():
+    """Of eight classes, luck alone misses by 1.4 deviations: edges and hours of every tenth release were not judged."""
+    lengths = ExpectedError("lengths", 8, 100.0, 5.0, 0.05, 0.0, seen=True, kind="lengths", misfit=1.4)
+    assert not is_misfit([lengths])
+    assert is_misfit([replace(lengths, cells=40)])
+    assert is_misfit([replace(lengths, misfit=1.6)])
+
+
+def test_visits_by_hour_are_blurred_where_starts_rise_within_the_hour():
+    """Starts are drawn evenly within their hour: where a peak rises, visits are off by twice what replicas show."""
+    world = World.of_symbols(list("ab"))
+
+    def ride(starts):
+        hours = np.repeat(np.arange(24), starts)
+        time = np.stack([hours * 3_600, hours * 3_600 + 1_200], axis=1).ravel()
+        many = len(hours)
+        return Trips(np.tile([0, 1], many).astype(np.int32), np.arange(0, 2 * many + 1, 2), world, time)
+
+    steep = np.zeros(24, np.int64)
+    steep[6:10] = [100, 900, 400, 50]
+    assert blur_hours(ride(np.full(24, 50))) == 0
+    assert 0.03 < blur_hours(ride(steep)) < 0.1

@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import pi, sqrt
+from math import hypot, pi, sqrt
 
 import numpy as np
 
-from wayveil.accuracy.sizes import USEFUL, find_sizes
+from wayveil.accuracy.sizes import SEEN_TWICE, USEFUL, find_sizes
 from wayveil.accuracy.verdicts import SINGLE, Verdict, give_verdict
 from wayveil.arrays import Floats
 from wayveil.synthesis.tallies import Tally, tally
@@ -20,6 +20,10 @@ LEAST_KEPT = 0.25
 # Routes of public knowledge lead to so many stops: with 4,000 stops this takes a seventh of the time, and visits per
 # stop or edge come out at most 7 % farther from those of riders.
 MOST_ENDS = 500
+# A replica moves what is thought of public knowledge by no more than this factor.
+MOST_MOVED = 2.0
+# Public knowledge has to be so many times farther off before a release is said to be better.
+SURELY = 1.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +35,8 @@ class KindEvidence:
     lost   share of the trips that thresholds took
     false  how far off what nobody made puts it at least, by the law of the noise
     law    how far off it is by that law alone, whatever replicas show; None: not known
+    blur   how far off what no replica shows puts it, in shares of what the release shows
+    whole  whether `bias` is what the model saw in noisy answers, so that nothing else is expected
     """
 
     release: Tally
@@ -39,6 +45,8 @@ class KindEvidence:
     lost: float = 0.0
     false: float = 0.0
     law: float | None = None
+    blur: float = 0.0
+    whole: bool = False
 
     @property
     def size(self) -> float:
@@ -57,10 +65,8 @@ class KindEvidence:
             # Of a single number, one replica shows one draw of the noise, which says next to nothing of its mean.
             return self.law
         biased = float(np.sum(self.bias * np.sqrt(self.release.values))) * sqrt(2 / pi)
-        off = [
-            np.hypot(np.hypot(distance(self.release, replica), biased) / self.size, self.lost)
-            for replica in self.replicas
-        ]
+        beside = hypot(biased / self.size, self.lost, self.blur)
+        off = [hypot(distance(self.release, replica) / self.size, beside) for replica in self.replicas]
         return max(float(np.mean(off)), self.false)
 
 
@@ -70,13 +76,39 @@ def share_kept(size: float, replicas: Sequence[float]) -> float:
     return 1.0 if abs(share - 1) <= MOST_LOST else float(np.clip(share, LEAST_KEPT, 1 / LEAST_KEPT))
 
 
+def find_public(release: Tally, replica: Tally, told: Tally, printed: Tally | None = None) -> float:
+    """Distance of public knowledge from the truth in shares of it, where it knows how much there is in all.
+
+    Noise puts a release farther from public knowledge than the truth is, or, where it was smoothed away, nearer. A
+    replica is to its release what that is to the truth, and tells by how much: the bias of a bootstrap is taken off as
+    a factor (Efron and Tibshirani 1993, "An introduction to the bootstrap", chapter 10). `printed` are the numbers that
+    are shown in the place of those of the trips.
+    """
+    seen, again = (_shapes_apart(side, told) for side in (release, replica))
+    moved = float(np.clip(seen / max(again, 1e-9), 1 / MOST_MOVED, MOST_MOVED))
+    return min(moved * _shapes_apart(printed or release, told), 2.0)
+
+
+def _shapes_apart(left: Tally, right: Tally) -> float:
+    """Distance of two tallies that are made to add up to one each."""
+    one, two = (
+        Tally(side.cells, side.values / max(float(side.values.sum()), 1e-9)) for side in (left, right)
+    )
+    return distance(one, two)
+
+
 def judge_kind(kind: str, seen: KindEvidence, told: Tally | None, worst: float | None) -> Verdict:
     """The error beside that of public knowledge, which knows the number of trips; both in shares of what was there.
 
     A release that lost half of all moves is not nearer to the truth than public knowledge because that has twice as
     many as the release: it is set beside a release that is as large as the truth is likely to be.
     """
-    against = None if told is None else _beside(seen.release, told, seen.kept)
+    against, apart = None, SURELY if seen.whole else SEEN_TWICE
+    if told is not None:
+        shown = seen.release
+        against = (
+            find_public(shown, seen.replicas[0], told) if seen.whole else _beside(shown, told, seen.kept)
+        )
     return give_verdict(
         kind,
         len(seen.release.cells),
@@ -85,6 +117,7 @@ def judge_kind(kind: str, seen: KindEvidence, told: Tally | None, worst: float |
         against,
         sure=worst is not None,
         worst=worst or 1.0,
+        apart=apart,
     )
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from wayveil.accuracy.accuracy import Accuracy
 from wayveil.accuracy.posterior import Posterior, believe_counted, believe_estimate
-from wayveil.arrays import Floats, Ints
+from wayveil.arrays import Floats, Ints, Mask
 from wayveil.privacy.weights import Scaling
 from wayveil.released.officer import Usefulness
 from wayveil.released.released_trips import ReleasedTrips
@@ -19,6 +19,9 @@ from wayveil.synthesis.tallies import KINDS, kind_of, tally
 
 # A count stands out of its noise from so many scales of it on. Set on two simulated cities (bench/needs.py).
 STANDS_OUT = 4.0
+# Of a count that stands out, so much is thought to be true where it is shown: where noise is much larger than most
+# cells, a count of four scales is mostly luck. Set on seven simulated towns.
+BELIEVED = 0.7
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +80,7 @@ class JudgedRelease(ReleasedTrips):
         return replace(believed, low=low, high=high, variance=None, fourth=None)
 
     def sharpen(self, kind: str, cells: Ints, values: Floats) -> Floats:
-        """Noisy counts in place of what the trips show, in cells whose count stands out of its noise.
+        """Noisy counts in place of what the trips show, in cells whose count stands out of its noise and is believed.
 
         Trips are the better guess where a count is mostly noise; where it is not, they only blur it. A posterior mean
         would be too low for the truly busiest cells, which people ask for.
@@ -85,18 +88,21 @@ class JudgedRelease(ReleasedTrips):
         known = self.model.counted(kind) if isinstance(self.model, CountsCells) else None
         if not isinstance(known, AllCounted) or "rewritten_by" in self.datasheet or self.each_stands_for != 1:
             return values
-        count, least = known.values[cells], STANDS_OUT * sqrt(known.variance / 2)
-        left = self._left(kind, known.values, least)
-        return np.where(count > least, np.rint(count), np.rint(values * left))
+        sure = known.values > STANDS_OUT * sqrt(known.variance / 2)
+        believed = self.posterior(kind)
+        if believed is not None:
+            sure &= believed.mean > BELIEVED * known.values
+        left = self._left(kind, known.values, sure)
+        return np.where(sure[cells], np.rint(known.values[cells]), np.rint(values * left))
 
-    def _left(self, kind: str, counts: Floats, least: float) -> float:
+    def _left(self, kind: str, counts: Floats, sure: Mask) -> float:
         """Return what part of the other trips is left where those in sure cells are as many as were counted.
 
         Noise lifts counts over the line, so that with whole trips elsewhere a list would add up to too many.
         """
         if kind not in KINDS:
             return 1.0
-        shown, sure = tally(kind, self.trips).at(np.arange(len(counts))), counts > least
+        shown = tally(kind, self.trips).at(np.arange(len(counts)))
         left = float(shown.sum() - counts[sure].sum()) / max(float(shown[~sure].sum()), 1.0)
         return min(max(left, 0.0), 1.0)
 

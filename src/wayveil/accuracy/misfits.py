@@ -7,7 +7,10 @@ from typing import Final
 import numpy as np
 
 from wayveil.synthesis.counted import AllCounted, CountsCells
+from wayveil.synthesis.estimates import HOURS
 from wayveil.synthesis.model import ExpectedError, Model
+from wayveil.trips.trips import Trips
+from wayveil.world.timebins import DAY, HOUR
 
 # Kinds that a model knows nothing of itself are as biased as what they are made of.
 MADE_OF: Final = {"stops": "edges", "visits": "lengths", "triples": "edges"}
@@ -16,13 +19,16 @@ MADE_OF: Final = {"stops": "edges", "visits": "lengths", "triples": "edges"}
 MISFIT: Final = 0.5
 # Kinds that follow from the ways of trips.
 OF_WAYS: Final = frozenset({"visits", "stops", "hours", "stop-hours", "edges", "triples"})
-# The lengths of released trips miss their noisy table by so many deviations of its noise where ways are missing; where
-# all is well, by 0.9. Set on simulated towns.
-MOST_MISFIT: Final = 1.25
+# The square by which lengths of released trips miss their noisy table where all is well, in variances of its noise, and
+# the variance of one such square: of few classes, luck makes the mean larger. Set on simulated towns.
+USUAL_MISFIT: Final = 0.85
+OF_SQUARES: Final = 3.0
 # Deviation that all numbers of a release have in common, as a share of each: at least this, and as much as lengths are
 # off inside the classes that were counted, which is the more the fewer there are. Set on simulated towns.
 LEAST_TOGETHER: Final = 0.015
 OF_CLASSES: Final = 0.13
+# Of what starts on a straight slope within their hour would move, so much is expected.
+SLOPED: Final = 0.5
 
 
 def find_bias(kind: str, expected: Sequence[ExpectedError] | None) -> float | None:
@@ -38,7 +44,26 @@ def find_bias(kind: str, expected: Sequence[ExpectedError] | None) -> float | No
 
 def is_misfit(expected: Sequence[ExpectedError] | None) -> bool:
     """Tell that trips miss the lengths that were paid for by more than noise: people take other ways."""
-    return any(error.kind == "lengths" and error.misfit > MOST_MISFIT for error in expected or ())
+    return any(
+        error.kind == "lengths"
+        and error.misfit**2 > USUAL_MISFIT + 2 * sqrt(OF_SQUARES / max(error.cells, 1))
+        for error in expected or ()
+    )
+
+
+def blur_hours(trips: Trips) -> float:
+    """Return how far off visits by hour are where starts are thought to be even within their hour, and are not.
+
+    Where more and more people start, most of an hour's do so at its end, and ride into the next one. Whether they do is
+    not known, so half of what a straight slope would move is expected, in shares of all visits.
+    """
+    if trips.time is None or not len(trips):
+        return 0.0
+    first, last = trips.time[trips.offsets[:-1]], trips.time[trips.offsets[1:] - 1]
+    starts = np.bincount(first % DAY // HOUR, minlength=HOURS).astype(np.float64)
+    slope = (np.roll(starts, -1) - np.roll(starts, 1)) / 2
+    moved = slope * min(float(np.mean(last - first)) / HOUR, 1.0) / 4
+    return SLOPED * float(np.abs(moved - np.roll(moved, 1)).sum()) / len(trips)
 
 
 def least_together(model: Model) -> float:

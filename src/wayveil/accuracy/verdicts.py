@@ -86,9 +86,9 @@ class Verdict:
         return f"{what}: typically off by {say_share(100 * self.error)}{beside}."
 
 
-def is_lost(kind: str, error: float) -> bool:
+def is_lost(kind: str, error: float, apart: float = SEEN_TWICE) -> bool:
     """Tell whether an error, in shares of what is shown, leaves nothing of a kind of question."""
-    return error * (1.0 if kind in SINGLE else SEEN_TWICE) >= 1
+    return error * (1.0 if kind in SINGLE else apart) >= 1
 
 
 def most_margin(error: float, public: float | None) -> float:
@@ -105,6 +105,7 @@ def give_verdict(
     *,
     sure: bool,
     worst: float = 1.0,
+    apart: float = SEEN_TWICE,
 ) -> Verdict:
     """The verdict on errors in shares of what the release shows; nothing at all is off by all of it.
 
@@ -112,7 +113,7 @@ def give_verdict(
     bench saw on simulated towns. That is what people are told. It is below 1 where replicas show too much; people are
     told what replicas show all the same, and a release that these cannot tell from nothing is never said to say more.
     """
-    is_noise = size <= 0 or is_lost(kind, error * min(worst, 1.0))
-    margin = 0.0 if size <= 0 or is_lost(kind, error) else most_margin(error * SEEN_TWICE, public)
+    is_noise = size <= 0 or is_lost(kind, error * min(worst, 1.0), apart)
+    margin = 0.0 if size <= 0 or is_lost(kind, error, apart) else most_margin(error * apart, public)
     says_more = sure and not is_noise and margin > worst
     return Verdict(kind, cells, error * max(worst, 1.0), public, sure, says_more, is_noise, margin)
