@@ -10,7 +10,7 @@ demand of its own. The default bound was set on the seeds 0 to 3 and confirmed o
 """
 
 import argparse
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -81,9 +81,8 @@ def compare(world: Boardings, most: int, epsilon: float, rng: np.random.Generato
     """Errors of drawn trips and of weights, with the same noise."""
     weight, rides = world.weigh(most), len(world.rider)
     size = expect_size(Rider(max_trips=most, bounding="weights"), rides, weight.sum(), epsilon / 10)
-    rows = rides + rng.laplace(0, (size.rows_variance / 2) ** 0.5)
-    weights = weight.sum() + rng.laplace(0, (size.weights_variance / 2) ** 0.5)
-    factor = max(rows / max(weights, 1.0), 1.0)
+    noisy = np.array(size.noisy) + rng.laplace(0, size.deviation / 2**0.5, len(size.steps))
+    factor = float(replace(size, noisy=tuple(noisy)).factor)
     noise = [
         rng.laplace(0, most / (part * epsilon), cells) for part, cells in ((0.81, world.stops), (0.09, HOURS))
     ]

@@ -75,7 +75,7 @@ def every_count(counter, *, levels_deep=14):
         found[name] = counts.universe, counts.keys.tolist(), counts.counts.tolist(), counts.parts
 
     if counter.weighted:
-        note("weight classes", counter.weight_classes(3))
+        note("weight steps", counter.weight_steps((1, 2, 8)))
     note("trips", counter.trips())
     note("lengths", counter.lengths(6))
     blocks = WalkBlocks(Geography(world), LOOK, np.array([0, 4, 8, 9, 10, 11, 12])).all().items()

@@ -479,6 +479,7 @@ WEIGHTS = [
         "privacy/test_weights.py privacy/test_units.py",
         ("PARTS * most // np.maximum(trips, most)", "PARTS * most // np.maximum(trips - 1, most)"),
         ("np.where(groups == -1, 1, sizes[place])", "sizes[place]"),
+        ("parts[place - 1] = weight - parts[place]", "parts[place - 1] = weight"),
     ),
     *_of(
         "privacy/gate.py",
@@ -489,7 +490,7 @@ WEIGHTS = [
     *_of(
         "counting/tally.py",
         "privacy/test_weights.py risk/test_front_door.py",
-        ("len(alike) * min(weight, PARTS >> place)", "len(alike) * (PARTS >> place)"),
+        ("split_weight(weight, steps)", "split_weight(PARTS, steps)"),
     ),
     *_of(
         "privacy/units.py",

@@ -19,7 +19,7 @@ from wayveil.privacy.contributions import Contribution
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.questions import SparseCounts
 from wayveil.privacy.units import Rider, RiderDay
-from wayveil.privacy.weights import PARTS, Size, count_classes, weigh, weight_class
+from wayveil.privacy.weights import PARTS, Size, size_steps, split_weight, weigh
 from wayveil.trips.trips import Trips
 from wayveil.world.world import World
 
@@ -46,18 +46,16 @@ def test_weights_of_a_unit_add_up_to_no_more_than_its_bound(groups, most):
     assert np.all(weights[groups == -1] == PARTS)
 
 
-@given(st.integers(1, 5_000_000), st.integers(1, 9), st.integers(1, 64))
-def test_a_class_adds_no_more_than_the_weights_and_tells_how_many_trips_there_are(trips, most, most_rows):
-    weight = PARTS * most // max(trips, most)
-    classes = count_classes(most, most_rows)
-    place = weight_class(weight, classes)
-    added = trips * min(weight, PARTS >> place)
-    assert added <= most * PARTS
-    assert most * 2 ** (classes - 1) >= most_rows
-    if trips <= most * 2**place:
-        assert added * 2**place == trips * PARTS  # exact where the class reaches
-    else:
-        assert place == classes - 1
+@given(st.integers(1, 5_000_000), st.integers(1, 9), st.integers(10, 64))
+def test_weights_at_steps_add_up_to_the_weights_and_tell_how_many_trips_there_are(trips, most, most_rows):
+    weight, steps = PARTS * most // max(trips, most), size_steps(most, most_rows)
+    assert (steps[0], steps[-1]) == (most, most_rows)
+    split = split_weight(weight, steps)
+    assert min(split) >= 0
+    assert sum(split) == weight
+    assert np.count_nonzero(split) <= 2
+    rows = trips * sum(each * step for each, step in zip(split, steps, strict=True)) / most / PARTS
+    assert rows == pytest.approx(min(trips, most_rows), abs=trips * most_rows / PARTS)
 
 
 @pytest.mark.parametrize("most", [1, 2, 4])
@@ -90,12 +88,25 @@ def test_counts_that_do_not_say_their_parts_are_refused_before_they_cost_anythin
 
 
 def test_the_verdict_says_what_riders_with_many_trips_do_to_a_place_of_their_own():
-    size = Size.of([1_000, 500, 0, 400], 10.0, 3_000, 10.0, 1)
-    assert size.rows == 1_000 + 1_000 + 3_200
+    size = Size((1_000, 0, 500, 20), (2, 4, 16, 64), 10.0)
+    assert (size.weights, size.rows) == (1_520, 1_000 + 4_000 + 640)
     low, high, shown = size.heaviest()
-    assert (low, high) == (5, 8)
-    assert shown == pytest.approx(float(size.factor) / 6)
-    assert Size.of([1_000, 3, 0, 1], 10.0, 1_000, 10.0, 1).heaviest() is None
+    assert (low, high) == (5, 16)
+    assert shown == pytest.approx(float(size.factor) * 2 / 8)
+    assert Size((1_000, 3, 0, 1), (2, 4, 16, 64), 10.0).heaviest() is None
+
+
+def test_the_number_of_rows_and_how_far_it_is_off_follow_from_one_histogram():
+    rng, true = np.random.default_rng(5), Size((4_000.0, 2_000.0, 1_000.0), (2, 8, 32), 30.0)
+    tries = [replace(true, noisy=tuple(np.add(true.noisy, rng.normal(0, 30, 3)))) for _ in range(4_000)]
+    assert np.std([each.rows for each in tries]) == pytest.approx(true.rows_variance**0.5, rel=0.05)
+    factor = np.array([float(each.factor) for each in tries]) / float(true.factor)
+    assert np.std(factor) == pytest.approx(true.relative_error, rel=0.05)
+
+
+def test_what_is_below_nothing_at_a_step_is_noise():
+    size = Size((4_000.0, 2_000.0, -50.0), (2, 8, 32), 30.0)
+    assert (size.weights, size.rows) == (6_000, 12_000)
 
 
 def test_a_weighed_release_of_riders_needs_no_bound_and_speaks_of_all_rows():

@@ -13,7 +13,7 @@ from typing import ClassVar
 
 from wayveil.counting.local import LocalCounter
 from wayveil.errors import ParameterError, RefusedError
-from wayveil.mechanisms.all_rows import size_share
+from wayveil.mechanisms.all_rows import SIZE_LABELS
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.mechanisms.registry import mechanism
 from wayveil.privacy.bits import SeededBits
@@ -93,10 +93,10 @@ def budget_of(datasheet: Datasheet) -> Budget:
     """Budget that the model of a release had, in its own currency."""
     guarantee = datasheet["guarantee"]
     # What bought the number of all rows did not go into the model.
-    left = 1 - size_share(mechanism_of(datasheet)) if datasheet.get("size") else Fraction(1)
+    size = sum(Fraction(spend["price"]) for spend in datasheet["spends"] if spend["label"] in SIZE_LABELS)
     if "rho" in guarantee:
-        return Budget(left * Fraction(guarantee["rho"]), currency="rho", delta=Fraction(guarantee["delta"]))
-    return Budget(left * Fraction(guarantee["epsilon"]))
+        return Budget(Fraction(guarantee["rho"]) - size, currency="rho", delta=Fraction(guarantee["delta"]))
+    return Budget(Fraction(guarantee["epsilon"]) - size)
 
 
 def unit_of(datasheet: Datasheet) -> Unit:

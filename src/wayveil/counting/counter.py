@@ -4,6 +4,7 @@ Engines give the same exact answers; mechanisms do not know which one they use.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -13,7 +14,7 @@ from wayveil.counting.hops import HOURS, HopCells, count_hop_weights, start_hour
 from wayveil.counting.levels import Prefixes, Start, Suffixes
 from wayveil.counting.ngram_counts import count_capped_ngrams, count_normalised_ngrams
 from wayveil.counting.protocol import Alphabet, Encoding, LevelCounter
-from wayveil.counting.tally import ONE, Count, count_weight_classes, weighted
+from wayveil.counting.tally import ONE, Count, count_weight_steps, weighted
 from wayveil.errors import ParameterError
 from wayveil.privacy.bits import Bits
 from wayveil.privacy.questions import SparseCounts
@@ -81,9 +82,9 @@ class Counter(ABC):
         counted = self.exact(Count(1, _count_trips))
         return SparseCounts.dense(np.array([counted.counts.sum()]), counted.parts)
 
-    def weight_classes(self, classes: int) -> SparseCounts:
-        """Trips by the class of their unit, where trips are weighed (see `count_weight_classes`)."""
-        return replace(self.total(count_weight_classes(classes)), parts=PARTS)
+    def weight_steps(self, steps: Sequence[int]) -> SparseCounts:
+        """Weights of trips by how many rows their unit has (see `count_weight_steps`)."""
+        return replace(self.total(count_weight_steps(steps)), parts=PARTS)
 
     def lengths(self, most: int) -> SparseCounts:
         """Trips by their number of visits, empty ones included; those with more than `most` count as `most`."""

@@ -5,7 +5,7 @@ how the trips were cut into pieces, nor on the order in which the pieces come: a
 """
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
@@ -16,7 +16,7 @@ from numba import njit
 
 from wayveil.arrays import Ints
 from wayveil.privacy.questions import SparseCounts
-from wayveil.privacy.weights import PARTS, weight_class
+from wayveil.privacy.weights import PARTS, split_weight
 from wayveil.trips.trips import Trips
 
 # The largest universe that is counted in a table of all its cells.
@@ -63,19 +63,18 @@ def weighted(count: Count) -> tuple[Count, int]:
     return Count(count.universe, of), parts
 
 
-def count_weight_classes(classes: int) -> Count:
-    """Trips by the class of their unit (see `weight_class`): one of class c adds 1 / 2^c of a trip, but never more than
-    its weight. So a unit adds no more than its weights in all, and 2^c times a cell is the number of its trips.
+def count_weight_steps(steps: Sequence[int]) -> Count:
+    """Weights of trips by how many rows their unit has, each split between two steps (see `split_weight`): a trip adds
+    its weight in all, so that a unit adds no more than its weights.
     """
 
     def of(trips: Trips) -> tuple[Ints, Ints]:
-        added = np.zeros(classes, np.int64)
+        added = np.zeros(len(steps), np.int64)
         for weight, alike in of_one_weight(trips):
-            place = weight_class(weight, classes)
-            added[place] += len(alike) * min(weight, PARTS >> place)
-        return np.arange(classes), added
+            added += len(alike) * np.array(split_weight(weight, steps))
+        return np.arange(len(steps)), added
 
-    return Count(classes, of)
+    return Count(len(steps), of)
 
 
 def of_one_weight(trips: Trips) -> Iterator[tuple[int, Trips]]:

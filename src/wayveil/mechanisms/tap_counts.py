@@ -11,7 +11,7 @@ Guarantee
 What it cannot do: nothing that connects two visits survives. It releases single taps, not trips.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import ClassVar, Self
 
@@ -20,7 +20,7 @@ from pydantic import Field
 from wayveil.counting.counter import Counter
 from wayveil.counting.protocol import Encoding
 from wayveil.errors import ParameterError
-from wayveil.mechanisms.mechanism import Mechanism
+from wayveil.mechanisms.mechanism import HOURS, Mechanism, typical_cells
 from wayveil.mechanisms.shared_fields import MaxVisits, Share, noise_aware_threshold, visit_contribution
 from wayveil.mechanisms.time_axis import TimeAxis, time_bins
 from wayveil.privacy.gate import Gate
@@ -29,9 +29,10 @@ from wayveil.synthesis.model import Model
 from wayveil.synthesis.tap_table import TapTable
 from wayveil.world.timebins import TimeBins
 from wayveil.world.timed import TimedAlphabet, VisitBin, VisitStop
+from wayveil.world.world import World
 
 # The least part of the budget that a histogram keeps when nobody needs it: single taps are drawn from all three.
-LEAST = Fraction(1, 20)
+LEAST = Fraction(1, 40)
 
 
 def share_out(
@@ -88,10 +89,9 @@ class TapCounts(Mechanism):
         )
         return self.model_copy(update={"stops_share": stops, "times_share": times})
 
-    @property
-    def part_of_large_cells(self) -> Fraction:
-        """Return the share of time bins."""
-        return Fraction(self.times_share)
+    def cells_told(self, world: World) -> Sequence[tuple[float, Fraction]]:
+        """Return busy stops and hours."""
+        return (typical_cells(world.size), Fraction(self.stops_share)), (HOURS, Fraction(self.times_share))
 
     def measure(self, counter: Counter, gate: Gate) -> TapTable:
         """Three histograms of the same visits."""

@@ -13,7 +13,7 @@ Guarantee
 With the unit `event`, somebody who taps k times is protected with k times epsilon.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date
 from fractions import Fraction
 from typing import ClassVar, Self
@@ -22,7 +22,7 @@ from pydantic import Field
 
 from wayveil.counting.counter import Counter
 from wayveil.errors import ParameterError
-from wayveil.mechanisms.mechanism import Mechanism
+from wayveil.mechanisms.mechanism import HOURS, Mechanism, typical_cells
 from wayveil.mechanisms.shared_fields import MaxVisits, Share, visit_contribution
 from wayveil.mechanisms.tap_counts import share_out
 from wayveil.privacy.gate import Gate
@@ -32,6 +32,7 @@ from wayveil.synthesis.tap_model import TapModel
 from wayveil.taps.boardings import TapCells
 from wayveil.taps.chains import Period
 from wayveil.world.network import Network
+from wayveil.world.world import World
 
 EPOCH = date(1970, 1, 1)
 
@@ -95,6 +96,12 @@ class TapMargins(Mechanism):
 
         wanted = sum_of("boardings", "routes"), sum_of("hours", "route-hours"), sum_of("stop-hours")
         return self.model_copy(update={"shares": share_out(wanted, parts.get("total"))})
+
+    def cells_told(self, world: World) -> Sequence[tuple[float, Fraction]]:
+        """Return busy stops, and routes by hour."""
+        stops, routes, _ = self.shares
+        lines = len(world.route_ids) if isinstance(world, Network) else 1
+        return (typical_cells(world.size), Fraction(stops)), (lines * HOURS, Fraction(routes))
 
     def measure(self, counter: Counter, gate: Gate) -> TapModel:
         """Three histograms of the same visits."""

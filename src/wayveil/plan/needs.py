@@ -16,7 +16,7 @@ from typing import Any, Literal, Self
 from pydantic import Field, model_validator
 
 from wayveil.errors import ParameterError
-from wayveil.mechanisms.mechanism import DEFAULT_PARTS
+from wayveil.mechanisms.mechanism import DEFAULT_PARTS, typical_cells
 from wayveil.plan.parts import Part
 
 Counted = Literal["trips", "taps"]
@@ -59,12 +59,10 @@ _CLAUSES = {
     "hours": re.compile(r"(?P<first>\d{1,2}) (?:to|-) (?P<last>\d{1,2})(?: h)?"),
 }
 # Parts of epsilon: of the needed questions together, and the least of one. What is left makes whole trips of them.
-NEEDED = Fraction(93, 100)
+NEEDED = Fraction(95, 100)
 LEAST = Fraction(3, 100)
 # Always bought, as they cost next to nothing: nobody believes a release whose total is wrong.
-CHEAP = {"total": Fraction(3, 100), "hours": Fraction(3, 100)}
-# A law of stops by size that no data set was asked for: the r-th busiest has r^-0.8 times the trips of the first.
-STEEPNESS = 0.8
+CHEAP = {"total": Fraction(1, 100), "hours": Fraction(3, 100)}
 BUSY_HOURS = 12
 # The middle one of the 24 hours of a day has about this part of the rides, one over it.
 USUAL_HOUR = 45
@@ -249,9 +247,7 @@ def effort(need: Need, size: WorldSize) -> float:
     if need.question in ("total", "hours"):
         share = 1 / (cells if cells < BUSY_HOURS else USUAL_HOUR)
     else:
-        ranks = [rank**-STEEPNESS for rank in range(1, cells + 1)]
-        asked = cells if need.top is None else min(need.top, cells)
-        share = ranks[(asked - 1) // 2] / sum(ranks)
+        share = 1 / typical_cells(cells, cells if need.top is None else need.top)
     return (OF_TWO if need.change else 1.0) / (share * need.within)
 
 

@@ -172,7 +172,7 @@ class Forecast:
     def scales(self, epsilon: float) -> dict[str, float]:
         """Laplace scale of the noise of each question that is counted cell by cell, in rides as they are shown."""
         price, size = Fraction(epsilon).limit_denominator(10_000), self._size(epsilon)
-        price *= 1 if size is None else 1 - size_share(self.mechanism)
+        price *= 1 if size is None else 1 - size_share(self.mechanism, self.world, self.unit)
         woven = isinstance(self.mechanism, Weave)
         found = self._woven_prices(price) if woven else self._tap_prices(price)
         taps = isinstance(self.mechanism, TapCounts | TapMargins)
@@ -189,7 +189,7 @@ class Forecast:
         if not isinstance(self.unit, Rider) or not self.unit.weighs:
             return None
         rides = float(self.crowd.rides)
-        price = epsilon * float(size_share(self.mechanism))
+        price = epsilon * float(size_share(self.mechanism, self.world, self.unit))
         return expect_size(self.unit, rides, rides / self.stands_for, price)
 
     def _woven_prices(self, price: Fraction) -> dict[str, Fraction]:

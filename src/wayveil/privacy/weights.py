@@ -13,7 +13,8 @@ with many of them weigh less, so that cells which only they visit come out too l
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil, hypot, sqrt
+from itertools import pairwise
+from math import ceil, sqrt
 from typing import Any
 
 import numpy as np
@@ -40,48 +41,72 @@ def weigh(groups: NDArray[np.integer], most: int) -> NDArray[np.int64]:
     return PARTS * most // np.maximum(trips, most)
 
 
-def count_classes(most: int, most_rows: int) -> int:
-    """Classes of units that have up to k, 2 k, 4 k, ... trips: as many as reach `most_rows`.
+def size_steps(most: int, most_rows: int) -> tuple[int, ...]:
+    """Numbers of rows between which the weight of a unit is split: its bound, then up to `most_rows`.
 
-    >>> count_classes(2, 32)
-    5
+    >>> size_steps(3, 32)
+    (3, 4, 8, 16, 32)
     """
-    return max((-(-most_rows // most) - 1).bit_length(), 0) + 1
+    above = [most_rows >> step for step in range(most_rows.bit_length())]
+    return most, *sorted(each for each in above if each > most)
 
 
-def weight_class(weight: int, classes: int) -> int:
-    """Class of a unit whose trips have this weight: how often k doubles before it reaches the unit's trips.
+def split_weight(weight: int, steps: Sequence[int]) -> list[int]:
+    """Parts of a trip's weight at each step, which add up to its weight.
 
-    m <= k 2^c exactly where floor(PARTS k / m) >= PARTS / 2^c, as the right side is whole. In the last class a unit may
-    have more trips.
+    A trip of a unit with m rows weighs v = k / m. Between the steps a < m <= b, (k - a v) / (b - a) goes to b and the
+    rest to a. So a / k times what is at a, and b / k times what is at b, are one row together, and weights at the steps
+    tell the number of rows. A unit with more rows than the last step is there as a whole.
     """
-    return min(PARTS.bit_length() - weight.bit_length(), classes - 1)
+    parts, most = [0] * len(steps), steps[0]
+    for place, (low, high) in enumerate(pairwise(steps), 1):
+        if weight >= PARTS * most // high:
+            parts[place] = min((PARTS * most - low * weight) // (high - low), weight)
+            parts[place - 1] = weight - parts[place]
+            return parts
+    parts[-1] = weight
+    return parts
 
 
 @dataclass(frozen=True)
 class Size:
-    """Noisy numbers of all rows and of their weights, with the variances of their noise.
+    """Noisy weights of all rows at each step of `size_steps`, which tell how many rows there are.
 
-    classes  noisy rows by class of their unit (see `weight_class`)
-    most     trips of a unit that weigh as whole ones
+    noisy      weights at each step
+    steps      numbers of rows; the first is how many rows of a unit weigh as whole ones
+    deviation  standard deviation of the noise of each
     """
 
-    rows: float
-    rows_variance: float
-    weights: float
-    weights_variance: float
-    classes: tuple[float, ...]
-    most: int
+    noisy: tuple[float, ...]
+    steps: tuple[int, ...]
+    deviation: float
 
     @classmethod
-    def of(
-        cls, classes: Sequence[int], deviation: float, weights: int, weights_deviation: float, most: int
-    ) -> "Size":
-        """Put together what was bought: class c in rows / 2^c; the deviations are those of their noise."""
-        rows = tuple(float(count) * 2**place for place, count in enumerate(classes))
-        variance = deviation**2 * sum(4.0**place for place in range(len(rows)))
-        weighed = max(float(weights), 1.0)
-        return cls(max(sum(rows), weighed), variance, weighed, weights_deviation**2, rows, most)
+    def expect(cls, rows: float, weights: float, steps: tuple[int, ...], deviation: float) -> "Size":
+        """Return the size that would be bought of so many rows and weights, but for the noise itself."""
+        last = (rows - weights) / (steps[-1] / steps[0] - 1)
+        return cls((weights - last, *[0.0] * (len(steps) - 2), last), steps, deviation)
+
+    @property
+    def _rows_each(self) -> list[float]:
+        """Rows that a weight of one stands for at each step."""
+        return [step / self.steps[0] for step in self.steps]
+
+    @property
+    def weights(self) -> float:
+        """Return the number of all weights."""
+        return max(sum(max(each, 0.0) for each in self.noisy), 1.0)
+
+    @property
+    def rows(self) -> float:
+        """Return the number of all rows; below nothing there is only noise."""
+        each = zip(self.noisy, self._rows_each, strict=True)
+        return max(sum(max(weight, 0.0) * rows for weight, rows in each), self.weights)
+
+    @property
+    def rows_variance(self) -> float:
+        """Return the variance of the noise of the number of all rows."""
+        return self.deviation**2 * sum(rows**2 for rows in self._rows_each)
 
     @property
     def factor(self) -> Fraction:
@@ -90,33 +115,31 @@ class Size:
 
     @property
     def relative_error(self) -> float:
-        """Standard deviation of the factor, as a share of it."""
-        return hypot(sqrt(self.rows_variance) / self.rows, sqrt(self.weights_variance) / self.weights)
+        """Standard deviation of the factor, as a share of it: rows and weights have their noise in common."""
+        each = ((rows / self.rows - 1 / self.weights) ** 2 for rows in self._rows_each)
+        return self.deviation * sqrt(sum(each))
 
     @property
     def unevenness(self) -> float:
         """Variance of a cell for each of its rows, from who happens to be there: units with many rows, or with few.
 
         A unit whose rows weigh w is off by factor x w - 1 for each row that it has in the cell, and has several there
-        (`TOGETHER`). That is added up over the classes, as often as their rows occur.
+        (`TOGETHER`). That is added up over the steps, as often as their rows occur.
         """
-        bought, found = max(sum(each for each in self.classes if each > 0), 1.0), 0.0
-        for place, rows in enumerate(self.classes):
-            trips = self.most * (1.0 if place == 0 else 0.75 * 2**place)
+        found, each = 0.0, zip(self.noisy, self.steps, self._rows_each, strict=True)
+        for weights, trips, rows in each:
             together = 1 + float(TOGETHER) * (trips - 1)
-            off = float(self.factor) * min(1.0, self.most / trips) - 1
-            found += max(rows, 0.0) / bought * together * off**2
-        return found
+            found += max(weights, 0.0) * rows * together * (float(self.factor) / rows - 1) ** 2
+        return found / self.rows
 
     def heaviest(self) -> tuple[int, int, float] | None:
         """Trips (from, to) of the busiest units that stand out of the noise, and the share that is shown of a cell
-        which only they visit; None: of no unit is known that it has more than `most`.
+        which only they visit; None: of no unit is known that it has more than its bound.
         """
-        each = self.rows_variance / sum(4.0**place for place in range(len(self.classes)))
-        for place in range(len(self.classes) - 1, 0, -1):
-            if self.classes[place] > 2 * sqrt(each) * 2**place:
-                high = self.most * 2**place
-                return high // 2 + 1, high, float(self.factor) * self.most / (0.75 * high)
+        for place in range(len(self.steps) - 1, 0, -1):
+            if self.noisy[place] > 2 * self.deviation:
+                low, high = self.steps[place - 1], self.steps[place]
+                return low + 1, high, float(self.factor) * self.steps[0] / sqrt(low * high)
         return None
 
     def describe(self) -> dict[str, object]:

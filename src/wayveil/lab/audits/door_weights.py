@@ -1,5 +1,6 @@
 """Releases whose riders are bounded by weights, at the front door, and the mistakes that weights invite."""
 
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any
@@ -8,7 +9,7 @@ from unittest.mock import patch
 import numpy as np
 
 from wayveil.arrays import Ints
-from wayveil.counting import counter
+from wayveil.counting import counter, tally
 from wayveil.counting.counter import Counter
 from wayveil.counting.tally import Count
 from wayveil.lab.audits.door import FilePair, nothing_broken
@@ -18,7 +19,7 @@ from wayveil.mechanisms import all_rows
 from wayveil.privacy import units
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.units import Rider, RiderDay
-from wayveil.privacy.weights import PARTS, Size, weigh
+from wayveil.privacy.weights import PARTS, Size, size_steps, split_weight, weigh
 from wayveil.trips.trips import Trips
 
 WEIGHED = Rider(max_trips=2, bounding="weights")
@@ -84,19 +85,31 @@ def _factor_from_rows() -> AbstractContextManager[Any]:
 
     def scaled(counter: Counter, gate: Gate, *given: Any) -> None:
         honest(counter, gate, *given)
-        rows, weights = counter.weight_classes(5).counts.sum() / PARTS, counter.trips().counts[0] / PARTS
-        gate.size = Size(max(rows, weights), 1.0, weights, 1.0, (rows,), 2)
+        assert isinstance(gate.unit, Rider)
+        steps = size_steps(gate.unit.max_trips, gate.unit.most_rows)
+        exact = counter.weight_steps(steps)
+        gate.size = Size(tuple(np.bincount(exact.keys, exact.counts / PARTS, len(steps))), steps, 1.0)
 
     return patch.object(all_rows, "scale_to_all_rows", scaled)
 
 
-def _whole_rows_in_classes() -> AbstractContextManager[Any]:
+def _whole_rows_in_steps() -> AbstractContextManager[Any]:
     """Count every trip whole in the number of all of them, whatever its weight."""
 
-    def whole(classes: int) -> Count:
-        return Count(classes, lambda trips: (np.arange(classes), np.full(classes, len(trips) * PARTS)))
+    def whole(steps: Sequence[int]) -> Count:
+        cells = len(steps)
+        return Count(cells, lambda trips: (np.arange(cells), np.full(cells, len(trips) * PARTS)))
 
-    return patch.object(counter, "count_weight_classes", whole)
+    return patch.object(counter, "count_weight_steps", whole)
+
+
+def _weights_at_both_steps() -> AbstractContextManager[Any]:
+    """Put the whole weight of a trip at both steps that its unit is between."""
+
+    def both(weight: int, steps: Sequence[int]) -> list[int]:
+        return [weight if part else 0 for part in split_weight(weight, steps)]
+
+    return patch.object(tally, "split_weight", both)
 
 
 SOUND_WEIGHTS = (
@@ -111,5 +124,6 @@ WEIGHT_VARIANTS = (
     DoorVariant("weights from the rows of others", _weighing(_mean_of_all), many_trips),
     DoorVariant("weights by the busiest rider's bound", _bound_from_rows, many_trips),
     DoorVariant("numbers scaled by true totals", _factor_from_rows, many_trips),
-    DoorVariant("whole rows in the number of all rows", _whole_rows_in_classes, many_trips),
+    DoorVariant("whole rows in the number of all rows", _whole_rows_in_steps, many_trips),
+    DoorVariant("weights at both steps", _weights_at_both_steps, many_trips),
 )

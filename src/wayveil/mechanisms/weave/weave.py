@@ -18,7 +18,7 @@ What it relies on
     only as far as the measured flows force it; `Measurements.weave().diagnostics` says how much stays unexplained.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from math import sqrt
@@ -31,7 +31,7 @@ from pydantic import Field
 from wayveil.arrays import Ints
 from wayveil.counting.counter import Counter
 from wayveil.errors import ParameterError, RefusedError
-from wayveil.mechanisms.mechanism import Mechanism
+from wayveil.mechanisms.mechanism import HOURS, USUAL_TOP, Mechanism, typical_cells
 from wayveil.mechanisms.weave.measurements import Measurements
 from wayveil.mechanisms.weave.noisy_blocks import FEWEST_TRIPS, NoisyBlock
 from wayveil.mechanisms.weave.resolution import (
@@ -153,10 +153,12 @@ class Weave(Mechanism):
         shares = self.shares.serving(parts, districts=named is not None)
         return self.model_copy(update={"shares": shares, "districts": named})
 
-    @property
-    def part_of_large_cells(self) -> Fraction:
-        """Return the part that needs give the number of trips and the hours."""
-        return sum((self.shares.needed.get(name, Fraction(0)) for name in ("trips", "hour")), Fraction(0))
+    def cells_told(self, world: World) -> Sequence[tuple[float, Fraction]]:
+        """Return the cells of the questions that needs give a part of the budget."""
+        busy = typical_cells(world.size)
+        cells = {"trips": 1, "origin": busy, "destination": busy, "hour": HOURS, DISTRICT_PAIR: USUAL_TOP}
+        needed = self.shares.needed
+        return [(each, needed[name]) for name, each in cells.items() if name in needed]
 
     def public_files(self) -> dict[str, Path]:
         """Name the file of districts."""
