@@ -4,8 +4,9 @@
         [--epsilon 1] [--trips 8000] [--models 3] [--seeds 3]
 
 One row per world and figure. `off` is the sum of absolute errors over the sum of true cells, in the mean of all
-releases, with its standard error over models. `ratio` is the spread over seeds of one noisy model over the spread of
-models (the mean square over cells of each, the first taken out of the second). Feeds need files in WAYVEIL_DATA.
+releases, with its standard error over models. `seeds` is the spread over generation seeds of one noisy model over the
+spread of models (the mean square over cells of each, the first taken out of the second). `supports` is the same over
+supports drawn anew, as replicas draw them and releases do not. Feeds need files in WAYVEIL_DATA.
 """
 
 import argparse
@@ -91,16 +92,19 @@ def run_world(name: str, chosen: argparse.Namespace, tell: Callable[[str], None]
     weave = Weave(weakest=0)
     raw = read_trips(name, chosen.trips, 11)
     raw = weave.rule(raw.world).apply(raw)
-    begun, made = process_time(), []
+    begun, made, other = process_time(), [], []
     for noise in range(chosen.models):
         gate = Gate(Trip(), Budget(chosen.epsilon), SeededBits(f"steady {name} {noise}"))
         model = weave.measure(LocalCounter(raw), gate)
         made.append([count_cells(model.generate(seed)) for seed in range(chosen.seeds)])
-    took = (process_time() - begun) / chosen.models / chosen.seeds
+        drawn = ((model.weave(seed), np.random.default_rng(seed)) for seed in range(1, chosen.seeds + 1))
+        other.append([count_cells(woven.sample(model.trips, rng)) for woven, rng in drawn])
+    took = (process_time() - begun) / chosen.models / chosen.seeds / 2
     tell(f"{name}: {len(raw):,} trips, {raw.world.size:,} places, {took:.1f} CPU s per release")
     for figure, truth in count_cells(raw).items():
-        off, error, ratio = compare(truth, [[part[figure] for part in row] for row in made])
-        tell(f"  {figure:10} off {off:.4f} +- {error:.4f}   ratio {ratio:.2f}")
+        off, error, seeds = compare(truth, [[part[figure] for part in row] for row in made])
+        supports = compare(truth, [[part[figure] for part in row] for row in other])[2]
+        tell(f"  {figure:10} off {off:.4f} +- {error:.4f}   seeds {seeds:.2f}   supports {supports:.2f}")
 
 
 def main() -> None:

@@ -193,6 +193,21 @@ def _one_path(network):
     return paths.location, paths.offsets
 
 
+def test_no_seed_moves_a_figure_of_a_release(model):
+    one, two = model.generate(1), model.generate(2)
+
+    def name_trips(trips):
+        hours = trips.time[trips.offsets[:-1]] // 3600
+        ways = np.split(trips.location, trips.offsets[1:-1])
+        return sorted((int(hour), *map(int, way)) for hour, way in zip(hours, ways, strict=True))
+
+    assert name_trips(one) == name_trips(two)
+    assert not np.array_equal(one.location, two.location)
+    # So many as asked for are drawn, and so are the supports of replicas.
+    assert name_trips(model.generate(1, trips=50)) != name_trips(model.generate(2, trips=50))
+    assert name_trips(model.replicate(one, 1).trips) != name_trips(model.replicate(one, 2).trips)
+
+
 def test_released_trips_add_up_as_fitted_whatever_the_seed(model):
     woven = model.weave(1)
     wanted = woven.found.fit.fitted[woven.found.features.place["hour"]]

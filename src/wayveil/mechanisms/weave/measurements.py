@@ -34,16 +34,24 @@ class Measurements(NoisyBlocks):
 
     __hash__ = None
 
-    def weave(self, seed: int | None = None) -> Woven:
-        """Draw a support and fit it; the result can be sampled again and again, and knows how well it fits."""
+    def weave(self, seed: int = 0) -> Woven:
+        """Draw a support and fit it; the result can be sampled again and again, and knows how well it fits.
+
+        Releases draw it from one seed, replicas from others.
+        """
         with _whole_model():
             return weave(self, np.random.default_rng(seed))
 
     def generate(self, seed: int | None = None, *, trips: int | None = None) -> Trips:
-        """Private trips: as many as the noisy total says, or as many as asked for."""
+        """Private trips: as many as the noisy total says, or as many as asked for.
+
+        The former are the same for every seed, up to their order and the minutes at which they begin, so that only
+        noise moves what is read off them. So many as asked for are drawn by the seed.
+        """
         rng = np.random.default_rng(seed)
-        with _whole_model():
-            return weave(self, rng).sample(self.trips if trips is None else trips, rng)
+        if trips is None:
+            return self.weave().sample(self.trips, np.random.default_rng((0, 1)), rng)
+        return self.weave().sample(trips, rng)
 
     def draw(self, trips: int | None = None, seed: int | None = None) -> Trips:
         """So many private trips, or as many as the noisy total says."""
@@ -59,11 +67,9 @@ class Measurements(NoisyBlocks):
 
     def pieces(self, seed: int | None = None, *, trips: int, at_once: int) -> Iterator[Trips]:
         """Return them, so many at a time: for numbers that do not fit in memory. Weaves once."""
-        rng = np.random.default_rng(seed)
-        with _whole_model():
-            woven = weave(self, rng)
-            for first in range(0, trips, at_once):
-                yield woven.sample(min(at_once, trips - first), rng)
+        rng, woven = np.random.default_rng(seed), self.weave()
+        for first in range(0, trips, at_once):
+            yield woven.sample(min(at_once, trips - first), rng)
 
 
 @contextmanager

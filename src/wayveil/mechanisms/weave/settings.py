@@ -193,7 +193,11 @@ class Generation(_Settings):
     most: int = Field(400_000, ge=1, description="trips in the support, at most")
     rounds: int = Field(3, ge=1, le=10, description="rounds of drawing, fitting and learning costs")
     iterations: int = Field(300, ge=1, description="steps of the solver, at most")
-    graphs: int = Field(6, ge=1, description="perturbed graphs per way of counting costs")
+    graphs: int = Field(
+        96,
+        ge=1,
+        description="perturbed graphs per way of counting costs: with few, releases show which ones were drawn",
+    )
     spread: float = Field(0.2, ge=0, description="log-normal spread of the costs of lines, edges and waits")
     wait: float = Field(300.0, gt=0, description="seconds of waiting for the median line, and of boarding")
     feedback: float = Field(0.6, ge=0, le=2, description="exponent with which fitted flows change costs")

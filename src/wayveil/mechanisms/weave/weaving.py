@@ -174,10 +174,13 @@ class Woven:
         bins = np.zeros(len(walks)) if walks.bins is None else walks.bins
         return np.lexsort((walks.lengths, bins, code[walks.destination], code[walks.origin]))
 
-    def sample(self, trips: int, rng: np.random.Generator) -> Trips:
+    def sample(
+        self, trips: int, rng: np.random.Generator, put_in_order: np.random.Generator | None = None
+    ) -> Trips:
         """Draw exactly so many trips in random order, which add to the cells of all blocks about what the weights say.
 
         Drawn several times at equal steps along `order`; at each step that trip is taken which brings the sums nearest.
+        Their order and minutes may come from another generator.
         """
         weight, walks = self.found.fit.weight, self.found.support.walks
         running = np.cumsum(weight[self.order]) * (trips / weight.sum())
@@ -188,7 +191,9 @@ class Woven:
 
         wanted = self.found.fit.fitted * (trips / weight.sum())
         again = (draw() for _ in range(8))
-        chosen = rng.permutation(self.found.features.exchange(draw(), again, wanted))
+        chosen = self.found.features.exchange(draw(), again, wanted)
+        rng = put_in_order or rng
+        chosen = rng.permutation(chosen)
         plain = Trips(walks.location, walks.offsets, self.world).take(chosen)
         if walks.bins is None:
             return plain
