@@ -8,6 +8,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from wayveil.trips.findings import join_examples
+
 EXAMPLES = 3
 
 
@@ -26,10 +28,9 @@ class RuleCount:
     other_rows: bool = False
 
     def __str__(self) -> str:
-        shown = f": {'; '.join(self.examples)}" if self.examples else ""
-        more = f"; {self.rows - len(self.examples):,} more" if self.rows > len(self.examples) > 0 else ""
+        shown = f": {join_examples(self.examples, self.rows)}" if self.examples else ""
         mark = " [looks at other rows: not before noise]" if self.other_rows else ""
-        return f"{self.rule}: {self.rows:,} {self.done}{mark}{shown}{more}"
+        return f"{self.rule}: {self.rows:,} {self.done}{mark}{shown}"
 
 
 @dataclass

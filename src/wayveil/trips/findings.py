@@ -4,7 +4,7 @@ Readers report every problem to a `Findings`. A strict one turns the first into 
 kind collects them all, with a few examples each, and the reader goes on as well as it can.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,8 +32,26 @@ class Finding:
     def __str__(self) -> str:
         if not self.rows:
             return self.problem
-        more = "" if self.rows == len(self.examples) else f"; {self.rows - len(self.examples):,} more"
-        return f"{self.problem} ({self.rows:,} row{'s' * (self.rows != 1)}): {'; '.join(self.examples)}{more}"
+        return f"{self.problem} ({self.rows:,} row{'s' * (self.rows != 1)}): {join_examples(self.examples, self.rows)}"
+
+
+def join_examples(examples: Sequence[str], rows: int) -> str:
+    """Say which rows have what, each sentence once, and how many more there are.
+
+    >>> join_examples(["row 3: no time", "row 7: no time", "row 8: no stop"], 9)
+    'rows 3 and 7: no time; row 8: no stop; 6 more'
+    """
+    named: dict[str, list[str]] = {}
+    for example in examples:
+        row, _, sentence = example.partition(": ")
+        named.setdefault(sentence, []).append(row.removeprefix("row "))
+    said = []
+    for sentence, numbers in named.items():
+        *others, last = numbers
+        which = f"rows {', '.join(others)} and {last}" if others else f"row {last}"
+        said.append(f"{which}: {sentence}")
+    more = [f"{rows - len(examples):,} more"] if rows > len(examples) else []
+    return "; ".join([*said, *more])
 
 
 @dataclass
