@@ -60,6 +60,7 @@ def _curve(label: str, city: str, name: str, words: str, published: bool = True)
         where={"city": city, "mechanism": name},
         claims=claims if published else (),
         why=partial(why_curve, city=city, name=name),
+        split=partial(split, city=city) if name == "plausible-deniability" else None,
         published=published,
     )
 
@@ -85,6 +86,7 @@ def _trade_off(label: str, city: str) -> Exhibit:
         where={"city": city},
         claims=(claim,),
         why=partial(why_lines, city=city),
+        split=partial(split, city=city),
         note="Every method releases the same database. STRAP is the mean over the three adversaries; each point is a "
         "setting, with its epsilon or k, and settings that release nothing have none. The study reads the trade-off "
         "off its picture; compared here are the releases with an error above that of the median release.",
@@ -170,6 +172,24 @@ def why_lines(results: Results, city: str) -> str:
     means = {name: results.mean("lines", cells.STRAP, city=city, mechanism=name) for name in LINE_WORDS}
     words = ", ".join(f"{mean:,.0f} for {LINE_WORDS[name]}" for name, mean in means.items())
     return f"In this city STRAP is {words}."
+
+
+def split(results: Results, city: str) -> tuple[str, str]:
+    """Say how much each method's releases hold, and how far their errors lie from those of other riders."""
+    kept = []
+    for name in ("dpt", *cells.WITH_K):
+        visits = results.curve("releases", cells.VISITS, "parameter", city=city, mechanism=name)
+        some = [value for value in visits.values() if value > 0]
+        kept.append(f"{name} releases something at {len(some)} of {len(visits)} settings")
+    off = {name: results.mean("lines", cells.ERROR, city=city, mechanism=name) for name in LINE_WORDS}
+    best = min(
+        results.curve("releases", cells.ERROR, "parameter", city=city, mechanism="dpt").values(), default=nan
+    )
+    riders = ", ".join(f"{LINE_WORDS[name]} {error:.3g}" for name, error in off.items())
+    return (
+        f"The error of range counts of so few riders: {riders}, DPT at best {best:.3g}.",
+        f"Of one database, {'; '.join(kept)}.",
+    )
 
 
 def knowing_more(results: Results, city: str, name: str) -> Said:
