@@ -115,7 +115,9 @@ def run_world(name: str) -> list[dict]:
         reached = reach(trips, told, needs, epsilon)
         for each in told.at(needs, epsilon):
             found = float(np.median(reached[each.need]))
-            promised = {"promised": each.median, "reached": found, "ratio": found / max(each.median, 1e-9)}
+            # Whole numbers: where the typical one is promised to be exact and is, nothing is to be divided.
+            ratio = 1.0 if found == each.median == 0 else found / max(each.median, 1e-9)
+            promised = {"promised": each.median, "reached": found, "ratio": ratio}
             rows.append({"world": name, "need": str(each.need), "epsilon": epsilon, **promised})
             print({**rows[-1], "bound": told.bound}, flush=True)
     for need in needs:

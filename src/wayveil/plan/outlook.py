@@ -118,21 +118,26 @@ class Forecast:
     def with_best_bound(self, needs: Sequence[Need], epsilon: float) -> "Forecast":
         """Return it with the bound at which the needs that are counted cell by cell are least off.
 
-        The cells asked for gain from a large bound, all others from a small one: both are looked at.
+        The cells asked for gain from a large bound, all others from a small one. Both are off by so many times what
+        they are at their own best bound: that is chosen at which the larger of these is least.
         """
         counted = [need for need in needs if need.question in self.scales(epsilon)]
+        if not counted:
+            return self
 
-        def off(told: "Forecast") -> float:
-            scales, found = told.scales(epsilon), 0.0
+        def off(told: "Forecast") -> list[float]:
+            scales, found = told.scales(epsilon), []
             for need in counted:
                 if need.question not in scales:  # so much noise that it is not asked for
-                    return inf
+                    return [inf] * 2 * len(counted)
                 truth, shown = told._try(need, epsilon, scales)
-                everywhere = float(np.abs(shown - truth).mean(axis=0).sum() / max(truth.sum(), 1.0))
-                found += (_judge(need, epsilon, truth, shown).median * everywhere) ** 0.5 / need.within
+                everywhere = np.abs(shown - truth).mean(axis=0).sum() / max(truth.sum(), 1.0)
+                found += [_judge(need, epsilon, truth, shown).median, float(everywhere)]
             return found
 
-        return min((self.bounded(bound) for bound in BOUNDS), key=off) if counted else self
+        tried = [self.bounded(bound) for bound in BOUNDS]
+        errors = np.maximum([off(told) for told in tried], 1e-9)
+        return tried[int(np.argmin((errors / errors.min(axis=0)).max(axis=1)))]
 
     @property
     def bound(self) -> int | None:
