@@ -14,6 +14,7 @@ from wayveil.accuracy.distances import KindEvidence, find_public, with_sizes
 from wayveil.accuracy.find_bands import find_even_bands
 from wayveil.accuracy.judging import _judge_stops
 from wayveil.accuracy.misfits import OF_WAYS, blur_hours, is_misfit, least_together
+from wayveil.accuracy.numbers import Numbers, judge_numbers
 from wayveil.accuracy.sizes import NOISE, PUBLIC, USEFUL, find_sizes
 from wayveil.accuracy.verdicts import give_verdict
 from wayveil.answers.trends import find_trend
@@ -286,3 +287,21 @@ def test_visits_by_hour_are_blurred_where_starts_rise_within_the_hour():
     steep[6:10] = [100, 900, 400, 50]
     assert blur_hours(ride(np.full(24, 50))) == 0
     assert 0.03 < blur_hours(ride(steep)) < 0.1
+
+
+def test_districts_are_off_by_a_share_that_a_replica_does_not_show():
+    """Of 60,000 trips, 16 of the 20 busiest pairs of districts held: who rides where is found again more easily."""
+
+    class CountedEnds:
+        def counted(self, kind):
+            return AllCounted(np.full(40, 100.0), 1.0, 0.0) if kind == "alightings" else None
+
+    rng = np.random.default_rng(7)
+    true = rng.lognormal(6.5, 1.0, 81)
+    shown = true * (1 + rng.normal(0, 0.03, 81))
+    again = shown + rng.normal(0, 0.2, 81) * np.sqrt(shown)
+    verdict = give_verdict("alightings", 81, true.sum(), 0.05, 0.9, sure=True)
+    release = replace(known(verdict), model=CountedEnds())
+    judged = judge_numbers(release, Numbers("districts", shown, "alightings", pairs=(shown, again)))
+    largest = np.argsort(-shown)[:20]
+    assert ((judged.low <= true) & (true <= judged.high))[largest].sum() >= 19
