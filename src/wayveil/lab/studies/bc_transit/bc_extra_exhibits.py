@@ -4,6 +4,7 @@ from wayveil.lab.studies.bc_transit import bc_claims as claims
 from wayveil.lab.studies.bc_transit import bc_questions as bc
 from wayveil.lab.studies.bc_transit.bc_trials import STUDY_GAPS
 from wayveil.lab.studies.study import Claim, Exhibit
+from wayveil.synthesis.riders.roles import STUDY_ROLES
 
 SHARE = "share of riders, %"
 
@@ -52,6 +53,9 @@ def about_data() -> tuple[Exhibit, ...]:
             columns=("trajectories, %",),
             claims=(Claim("trajectories have at most 15 tap-ins", claims.longest),),
             why=lambda results: "Riders of the reconstruction tap up to three times a day for six days.",
+            note=f"{sum(role.share for role in STUDY_ROLES if role.taps_a_day == 2):.0%} of the riders have a role "
+            "that taps at most twice a day by the study's rules, there and back: even lengths are common, odd ones "
+            "rare.",
         ),
     )
 
