@@ -391,6 +391,30 @@ def _fractions(rides):
     return rides.select(user_hash="rider_id", stop="origin").with_columns(t=seconds)
 
 
+def _numbered(number):
+    """Taps whose clock is a whole number beside a date."""
+
+    def table(rides):
+        clock = pl.col("start").dt
+        parts = (each().cast(pl.Int64) for each in (clock.hour, clock.minute, clock.second))
+        return rides.select(
+            card_id="rider_id",
+            board_stop="origin",
+            service_date=clock.strftime("%Y-%m-%d"),
+            board_time=number(*parts),
+        )
+
+    return table
+
+
+def _two_header_lines(folder, rides):
+    names = ("rider_id", "origin", "start", "destination", "end")
+    rows = named(rides, "%Y-%m-%d %H:%M:%S", **{name: name for name in names})
+    header = ",Entry,,Exit,\nCard,Station,Time,Station,Time\n"
+    (folder / "two.csv").write_text(header + rows.write_csv(include_header=False))
+    return "two.csv"
+
+
 APART = {
     "rider": "Karten-Nr",
     "origin": "Von",
@@ -661,6 +685,38 @@ CORPUS: dict[str, Entry] = {
     "fractions of seconds": Entry(_text(_fractions), "taps"),
     "clocks of a service day": Entry(_text(_clocks_of_a_service_day)),
     "a comma after every row": Entry(_trailing_commas),
+    "seconds since midnight": Entry(_text(_numbered(lambda h, m, s: h * 3_600 + m * 60 + s)), "taps"),
+    "minutes since midnight": Entry(_text(_numbered(lambda h, m, s: h * 60 + m)), "taps"),
+    "clocks as numbers": Entry(_text(_numbered(lambda h, m, s: h * 100 + m)), "taps"),
+    "two lines of header": Entry(_two_header_lines),
+    "names of cells": Entry(
+        _text(_pairs(rider_id="A1", origin="B1", start="C1", destination="D1", end="E1")), riders=False
+    ),
+    "polish entries and exits": Entry(
+        _text(
+            _pairs(
+                "%d.%m.%Y %H:%M",
+                rider_id="Numer karty",
+                origin="Przystanek początkowy",
+                start="Czas wejścia",
+                destination="Przystanek końcowy",
+                end="Czas wyjścia",
+            ),
+            separator=";",
+        )
+    ),
+    "hungarian": Entry(
+        _text(
+            _pairs(
+                "%Y.%m.%d. %H:%M",
+                rider_id="Kártyaszám",
+                origin="Felszállás megálló",
+                start="Felszállás ideje",
+                destination="Leszállás megálló",
+                end="Leszállás ideje",
+            )
+        )
+    ),
     "a folder of files": Entry(_months),
     "a pattern of files": Entry(lambda folder, rides: _months(folder, rides) + "/fahrten-*.csv"),
 }

@@ -22,6 +22,7 @@ from wayveil.counting.file_pieces import as_parquet
 from wayveil.errors import InputError, ParameterError
 from wayveil.plan.files import read_plan, write_plan
 from wayveil.plan.guess import Guess
+from wayveil.plan.reading import files_of, open_rows
 from wayveil.privacy.ledger import open_ledger
 from wayveil.sources.coverage import FileDays, say_coverage
 from wayveil.sources.databases import database_address
@@ -506,3 +507,31 @@ def test_a_zip_with_a_damaged_list_of_files_is_one_sentence(tmp_path):
     assert "damaged" in str(findings.problems[0])
     with pytest.raises(InputError):
         open_world(tmp_path / "rides.zip")
+
+
+def test_rides_past_midnight_without_a_date_end_on_the_next_day_by_the_command_that_is_told(
+    city, monkeypatch
+):
+    folder, rides = city
+    monkeypatch.chdir(folder)
+    clock = {name: pl.col(name).dt.strftime("%H:%M") for name in ("start", "end")}
+    count = {name: pl.col(name).dt.hour().cast(pl.Int64) * 60 + pl.col(name).dt.minute() for name in clock}
+    journeys = rides.select(
+        StartStn="origin",
+        EndStation="destination",
+        EntTime=count["start"],
+        EntTimeHHMM=clock["start"],
+        ExTime=count["end"],
+        EXTimeHHMM=clock["end"],
+    )
+    journeys.write_csv("oyster.csv")
+    told = Guess("oyster.csv", "city.zip", ledger="none").look()
+    assert told.plan is None
+    assert any("bad_rows.ends_long_before=next_day --save" in note for note in told.findings.notes)
+    rule = {"bad_rows": {"ends_long_before": "next_day"}}
+    plan = Guess("oyster.csv", "city.zip", ledger="none", keys=rule).look().plan
+    assert plan.source.columns["start"] == "EntTimeHHMM"
+    assert plan.source.clock == "written"
+    read = open_rows(plan, open_world("city.zip"), files_of(plan)).rows
+    spent = (rides["end"] - rides["start"]).dt.total_minutes()
+    assert sorted(read.time[1::2] - read.time[::2]) == sorted(spent * 60)

@@ -174,12 +174,9 @@ class Look:
         """Return a rule for every kind of bad rows that there are and that no rule was said for."""
         found = {kind: RULES[kind].choices[-1] for kind in self.bad() if kind not in self.reading.rules}
         columns = self.reading.columns
-        if (
-            "end_date" in columns
-            and columns["end_date"] == columns.get("start_date")
-            and "ends_long_before" in found
-        ):
-            found["ends_long_before"] = "next_day"  # one date for both: the night passed midnight
+        one = "end_date" in columns and columns["end_date"] == columns.get("start_date")
+        if (one or self.recognised.undated) and "ends_long_before" in found:
+            found["ends_long_before"] = "next_day"  # one date for both, or none: the night passed midnight
         return {kind: rule for kind, rule in found.items() if kind != "duplicate"}
 
     def _rules(self) -> list[str]:

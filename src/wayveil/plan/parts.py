@@ -103,6 +103,11 @@ class Source(Part):
         description="How times are written: `iso` (or whole seconds since 1970), dates as `year-month-day`, "
         "`day.month.year` or `month/day/year` with a clock, or a count of milliseconds, ... since 1970.",
     )
+    clock: Literal["written", "seconds", "minutes", "hhmm", "hhmmss"] = Field(
+        "written",
+        description="Clocks: `written` (8:05), or whole numbers that count `seconds` or `minutes` since midnight, or "
+        "whose digits are `hhmm` or `hhmmss` (9 is 0:09).",
+    )
     zone: str | None = Field(
         None,
         description="The city's time zone: times that name a zone or count from 1970 are put on its clock. Without it "
@@ -201,6 +206,7 @@ WRITTEN = (
         "ragged",
         "sheet",
         "times",
+        "clock",
         "zone",
         "places",
         "radius",

@@ -1,5 +1,6 @@
 """Which column of a table is which of ours: names speak first, values second; columns without names by values alone."""
 
+from dataclasses import replace
 from typing import Literal
 
 from wayveil.sources.column_names import DATES
@@ -35,6 +36,8 @@ USED: dict[Kind, tuple[str, ...]] = {
 PLACES = ("stop_id", *ENDS)
 MOMENTS = tuple(DATES)
 MOST = 0.8
+# How polars calls a second column of one name, behind that name.
+TWICE = "_duplicated_"
 # So few different values are kinds of something.
 FEW = 12
 
@@ -48,6 +51,10 @@ def assign_columns(profiles: dict[str, Profile], said: dict[str, str], world: Wo
         ours = _by_values(name if name in _ALL else column_for(name), profile)
         if ours is not None:
             candidates.setdefault(ours, []).append(name)
+    named = [said[ours] for ours in MOMENTS if ours in said]
+    for name in (*named, *(name for ours in MOMENTS for name in candidates.get(ours, ()))):
+        if name in profiles and profiles[name].clock:  # those with colons are better where there are both
+            profiles[name] = replace(profiles[name], clocks=0.9)
     chosen = {
         ours: max(names, key=lambda name: _score(ours, profiles[name])) for ours, names in candidates.items()
     }
@@ -55,6 +62,7 @@ def assign_columns(profiles: dict[str, Profile], said: dict[str, str], world: Wo
     if stops is not None and stops.places and stops.place < 0.05:
         chosen.pop("stop_id")  # `location_ping_id`: coordinates say where
     chosen = {**chosen, **said}
+    _pair_up(chosen, candidates, profiles)
     _mend_ends(chosen, candidates, profiles)
     _fill_unnamed(chosen, profiles, world)
     return chosen
@@ -78,7 +86,7 @@ def _by_values(ours: str | None, profile: Profile) -> str | None:
     if ours in MOMENTS:
         if profile.date > MOST:
             return DATES[ours]
-        return ours if profile.time > 0.5 or profile.clocks > 0.5 else None
+        return ours if profile.time > 0.5 or profile.clocks > 0.5 or profile.clock else None
     if ours in DATES.values():
         if profile.time > MOST:
             return next(time for time, date in DATES.items() if date == ours)
@@ -105,6 +113,18 @@ def _score(ours: str, profile: Profile) -> tuple[float, float]:
     if ours == "rider_id":
         return (named + (profile.distinct > 1), profile.filled)
     return (named, profile.filled)
+
+
+def _pair_up(chosen: dict[str, str], candidates: dict[str, list[str]], profiles: dict[str, Profile]) -> None:
+    """Take two columns of one name for the two ends, and two times of rides for their start and end, as they stand."""
+    for ours, ends in (("stop_id", ENDS), ("event_time", ("start", "end"))):
+        names = candidates.get(ours, [])
+        twice = [name for name in names if any(other.startswith(f"{name}{TWICE}") for other in names)]
+        known = ours == "event_time" or all(profiles[name].place > MOST for name in names[:2])
+        rides = ours == "event_time" and set(ENDS) <= set(chosen)
+        if len(names) == 2 and known and (twice or rides) and not set(ends) & set(chosen):
+            chosen.pop(ours, None)
+            chosen.update(zip(ends, names, strict=True))
 
 
 def _mend_ends(

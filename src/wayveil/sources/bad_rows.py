@@ -19,7 +19,7 @@ import polars as pl
 
 from wayveil.errors import ParameterError
 from wayveil.sources.categories import as_categories, distinct_values, each_distinct
-from wayveil.sources.moments import iso_text, parse_moments
+from wayveil.sources.moments import clock_text, iso_text, parse_moments
 from wayveil.sources.quick_moments import DAY
 from wayveil.world.world import World
 
@@ -176,9 +176,13 @@ def _day_later(column: pl.Series) -> pl.Series:
         return column.dt.offset_by("1d")
     if column.dtype.is_integer():
         return column + DAY
-    return each_distinct(
-        column, lambda text: iso_text(parse_moments(text).with_columns(pl.col("day") + 1), None)
-    )
+
+    def later(text: pl.Series) -> pl.Series:
+        read = parse_moments(text)
+        dated = iso_text(read.with_columns(pl.col("day") + 1), None)
+        return pl.select(pl.coalesce(dated, clock_text(read["second"] + DAY))).to_series()
+
+    return each_distinct(column, later)
 
 
 def _text(column: pl.Series) -> pl.Series:

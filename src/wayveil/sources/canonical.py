@@ -8,7 +8,7 @@ import polars as pl
 
 from wayveil.sources.categories import as_categories, each_distinct
 from wayveil.sources.column_names import DATES
-from wayveil.sources.moments import ORDERS, beside_date, read_moments, read_numbers
+from wayveil.sources.moments import ORDERS, beside_date, clocks_of_numbers, read_moments, read_numbers
 from wayveil.sources.reading import ENDS, Reading
 from wayveil.world.locating import ids_by_code, ids_by_name, locate
 from wayveil.world.world import World
@@ -32,6 +32,8 @@ def canonical(table: pl.DataFrame, reading: Reading, world: World | None) -> pl.
 
 def _moment(table: pl.DataFrame, name: str, reading: Reading) -> pl.Series:
     column, times, zone = table[name], reading.times, reading.zone
+    if reading.clock != "written":
+        column = clocks_of_numbers(column, reading.clock)
     date = DATES[name]
     order = "year-month-day" if times == "iso" else times
     if date in table.columns:

@@ -16,7 +16,8 @@ _WORDS = {
         "van tapon tagon tapin checkin on in entrata partenza salita inizio origem saida pu logon o ent entrada "
         "salida "
         "fra fran avgang pastigning pastigande afgang nastup odjezd wsiadanie odjazd poczatek poczatkowy "
-        "wsiadania lahto nousu binis kalkis посадка посадки отправление 乗車 入場 出発 上车 进站 승차 출발"
+        "wsiadania wejscie wejscia lahto nousu binis kalkis felszallas "
+        "посадка посадки отправление 乗車 入場 出発 上车 进站 승차 출발"
     ),
     "destination": (
         "to dest destination end ended finish finished alight alighting alighted exit arrival arrive arrived "
@@ -24,6 +25,7 @@ _WORDS = {
         "destino llegada bajada descenso aankomst bestemming uitstap eind einde naar tapoff tagoff tapout "
         "checkout checkuit off out uscita arrivo fine destinazione chegada desembarque do logoff d ex discesa "
         "til till avstigning avstigande vystup prijezd wysiadanie przyjazd koniec koncowy wysiadania "
+        "wyjscie wyjscia leszallas "
         "poistuminen inis varis ankomst slut высадка высадки прибытие 降車 出場 到着 下车 出站 하차 도착"
     ),
     "stop": (
@@ -31,13 +33,13 @@ _WORDS = {
         "bahnhof ort halteort standort arret gare lieu parada estacion paradero lugar halte fermata stazione "
         "ponto paragem estacao site dock node poi area hub cell bay stopp bushaltestelle punto punkt punt "
         "airport borough district community "
-        "hallplats holdeplass stoppested przystanek stacja zastavka stanice pysakki asema durak istasyon "
+        "hallplats holdeplass stoppested przystanek stacja zastavka stanice pysakki asema megallo durak istasyon "
         "остановка станция 駅 停留所 バス停 站点 车站 站 역 정류장"
     ),
     "time": (
         "time hour timestamp ts datetime at moment zeit uhrzeit zeitpunkt zeitstempel heure horaire horodatage "
         "hora tiempo tijd tijdstip ora orario tempo dtm dttm dt when clock uhr uur horario momento "
-        "klokkeslett klokkeslaet klockslag tidspunkt tidpunkt klokke godzina czas cas aika kello saat zaman "
+        "klokkeslett klokkeslaet klockslag tidspunkt tidpunkt klokke godzina czas cas aika kello saat zaman ideje "
         "время 時刻 日時 時間 时间 시각 시간"
     ),
     "date": "date datum day tag jour fecha dia dag giorno data dato dzien paiva pvm tarih дата 日付 日期 날짜",
@@ -48,7 +50,8 @@ _WORDS = {
         "pseudonym pass passe prestige oyster orca clipper sube persona personne pax passeggero passageiro "
         "individual traveler traveller "
         "kort reisekort rejsekort resenar kund karta karty pasazer cestujici kortti matkustaja kart yolcu "
-        "support titre карта карты пассажир カード 利用者 会員 卡 用户 카드"
+        "support titre kartya kartyaszam "
+        "карта карты пассажир κάρτα κάρτας כרטיס بطاقة البطاقة カード 利用者 会員 卡 用户 카드"
     ),
     "trip": (
         "trip journey ride rental fahrt reise weg voyage trajet deplacement viaje trayecto recorrido rit reis "
@@ -160,6 +163,8 @@ def _cut(word: str) -> list[str] | None:
 def column_for(name: str) -> str | None:
     """Return which of our columns a name says; None where it says none. Dates come as the date of their time."""
     said = meanings(name)
+    if re.fullmatch(r"\s*[a-z]\d+\s*", name.lower()) and not set(said) & {"lat", "lon"}:
+        return None  # `D1` is a cell of a sheet, `x1` a coordinate
     kinds = set(said)
     known = kinds - {"other"} if kinds >= {"rider", "id"} else kinds  # `fare_media_id` is a card
     if not kinds or "other" in known or kinds == {"unknown"}:

@@ -26,6 +26,8 @@ Times = Literal[
     "excel-days",
 ]
 ORDERS: tuple[Order, ...] = get_args(Order)
+# Whole numbers that are clocks: how many seconds each of their parts is, from the last two digits on.
+NUMBERED = {"seconds": (1,), "minutes": (60,), "hhmm": (60, 3_600), "hhmmss": (1, 60, 3_600)}
 PER_SECOND = {"seconds": 1, "milliseconds": 10**3, "microseconds": 10**6, "nanoseconds": 10**9}
 # Day 0 of spreadsheets, in days since 1970.
 EXCEL_EPOCH = -25_569
@@ -42,7 +44,7 @@ _COMPACT_CLOCK = rf"^\d{{8}}[t _-]?(?<h>\d{{2}})(?<m>\d{{2}})(?<s>\d{{2}})?(?:\.
 _BARE_CLOCK = r"^(?<h>\d{1,2}?)(?:(?<m>[0-5]\d)(?<s>[0-5]\d)?)?(?:\.0+)?$"
 _DATE = (
     r"^(?:\p{L}{2,10}\.?,?\s+)?(?<a>\d{1,4})(?:\s?[./\-]\s?|\.?\s)(?<b>\d{1,2}|\p{L}{3,10})\.?(?:\s?[./\-]\s?|,?\s)"
-    r"(?<c>\d{4}|\d{1,2})(?:\.?$|[^\d./-])"
+    r"(?<c>\d{4}|\d{1,2})(?:\.?$|\.?\s|[^\d./-])"
 )
 _NAMED = r"^(?:\p{L}{2,10}\.?,?\s+)?(?<b>\p{L}{3,10})\.?\s+(?<a>\d{1,2})(?:st|nd|rd|th)?,?\s+(?<c>\d{4})"
 _COMPACT = r"^(?<a>(?:19|20)\d{2})(?<b>0[1-9]|1[0-2])(?<c>\d{2})(?:$|[t _-]|\d{4})"
@@ -160,6 +162,29 @@ def beside_date(date: pl.Series, clock: pl.Series, order: str, zone: str | None)
     texts = pl.concat_str([column.gather(left).fill_null("") for column in both], separator=" ")
     other = pl.select(pl.coalesce(iso_text(moments, zone), texts.str.strip_chars())).to_series()
     return moment_text(read).scatter(left, other)
+
+
+def clocks_of_numbers(column: pl.Series, unit: str) -> pl.Series:
+    """Return clocks of whole numbers (see `NUMBERED`); what is none within two days stays."""
+
+    def read(text: pl.Series) -> pl.Series:
+        count = text.cast(pl.Float64, strict=False).floor().cast(pl.Int64, strict=False)
+        *pairs, first = NUMBERED[unit]
+        parts = [count // 100**at % 100 for at in range(len(pairs))]
+        seconds = count // 100 ** len(pairs) * first
+        for part, each in zip(parts, pairs, strict=True):
+            seconds += part.set(part >= 60, None) * each
+        return clock_text(seconds)
+
+    return each_distinct(column, read)
+
+
+def clock_text(second: pl.Series) -> pl.Series:
+    """Return seconds since midnight as clocks, which may pass it; none for two days and more."""
+    parts = (second // 3_600, second // 60 % 60, second % 60)
+    two = [part.cast(pl.String).str.zfill(2) for part in parts]
+    known = second.is_between(0, 2 * DAY - 1)
+    return pl.select(pl.when(known).then(pl.concat_str(two, separator=":"))).to_series()
 
 
 def moment_text(read: pl.Series) -> pl.Series:

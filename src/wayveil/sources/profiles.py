@@ -10,6 +10,7 @@ import polars as pl
 from wayveil.errors import ParameterError
 from wayveil.sources.categories import as_categories, distinct_values
 from wayveil.sources.moments import ORDERS, PER_SECOND, parse_moments
+from wayveil.sources.quick_moments import DAY
 from wayveil.world.locating import PlaceNames, ids_by_code, ids_by_name
 from wayveil.world.world import World
 
@@ -17,6 +18,8 @@ from wayveil.world.world import World
 _ISO = r"^\d{4}-\d{2}-\d{2}[T ]([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d+)?)?( ?(Z|[+-]\d{2}:?(\d{2})?))?$"
 # Years that a time of trips may be of, as seconds since 1970.
 _EARLIEST, _LATEST = 631_152_000, 2_524_608_000
+# Numbers of which so few are clocks count from midnight.
+CLOCKS = 0.8
 _EXCEL = (25_569, 60_000)
 
 
@@ -28,6 +31,7 @@ class Profile:
     differ   texts that mean two days under two orders
     numbers  counts since an epoch, by unit
     places   texts that name a place of the world, by id, code or name
+    clock    how whole numbers may be clocks (see `NUMBERED`): a count since midnight, or digits
     size     how large numbers usually are, whatever their sign
     """
 
@@ -44,6 +48,7 @@ class Profile:
     numbers: dict[str, float] = field(default_factory=dict)
     places: dict[str, float] = field(default_factory=dict)
     degrees: float = 0.0
+    clock: str = ""
     size: float = 0.0
     example: str = ""
     typed: bool = False
@@ -125,7 +130,11 @@ def _times(text: pl.Series, weight: np.ndarray) -> dict[str, Any]:
     number = text.str.replace(r"^(\d{9,})\.\d*$|\.0*$", "$1").cast(pl.Int64, strict=False)
     if _share(number.is_not_null(), weight) > 0.9 and _share(text.str.len_chars() < 8, weight) > 0.1:
         alone = parse_moments(text, clock_alone=True)["second"]
-        return {"clocks": _share(alone.is_not_null(), weight)}
+        clocks, most = _share(alone.is_not_null(), weight), float(number.max() or 0)  # type: ignore[arg-type]
+        fits = {"hhmm": 100 <= most < 4_800, "hhmmss": 10_000 <= most < 480_000}
+        if clocks < CLOCKS:
+            fits = {"minutes": 60 < most < 2 * DAY / 60, "seconds": 3_600 < most < 2 * DAY}
+        return {"clocks": clocks, "clock": next((form for form, fit in fits.items() if fit), "")}
     found: dict[str, Any] = {"moments": {}, "dates": {}, "numbers": {}}
     read = {order: parse_moments(text, order) for order in ORDERS}
     for order, moments in read.items():

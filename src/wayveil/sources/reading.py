@@ -21,6 +21,7 @@ class Reading:
     ragged     rows of csv may have more cells than the header, or the first of them: those beyond are not read
     sheet      of a workbook, and table of a database
     times      how times are written (see `moments`); `iso` leaves them to the readers
+    clock      whether clocks are `written` (8:05), count `seconds` or `minutes` since midnight, or are `hhmm`
     zone       the city's time zone: times that name a zone or count from an epoch are put on its clock
     places     how places are called: by `id`, `code` or `name`
     radius     metres within which a place of the world is that of coordinates
@@ -37,6 +38,7 @@ class Reading:
     ragged: bool = False
     sheet: str | None = None
     times: str = "iso"
+    clock: str = "written"
     zone: str | None = None
     places: str = "id"
     radius: float | None = None
@@ -53,7 +55,13 @@ class Reading:
     @property
     def changes_values(self) -> bool:
         """Tell whether values are rewritten before the readers of trips, taps and points see them."""
-        said = (self.times, self.zone, self.places, self.decimal) != ("iso", None, "id", ".")
+        said = (self.times, self.clock, self.zone, self.places, self.decimal) != (
+            "iso",
+            "written",
+            None,
+            "id",
+            ".",
+        )
         apart = any(name in self.columns for name in (*DATES.values(), *COORDINATES))
         return said or apart or bool(self.rules)
 

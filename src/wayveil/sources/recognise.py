@@ -65,6 +65,7 @@ class Recognised:
     boardings: tuple[str, ...] = ()
     missing: dict[str, list[str]] = field(default_factory=dict)
     unread: tuple[str, ...] = ()
+    undated: bool = False
 
 
 def recognise(
@@ -93,15 +94,19 @@ def recognise(
     times, doubts = _times(table, chosen, profiles, profiler)
     zone, notes = _zone(times, chosen, profiles, world)
     clocks = [their for our, their in chosen.items() if our in MOMENTS and profiles[their].clocks > 0.5]
-    if clocks and not set(DATES.values()) & set(chosen):
+    undated = bool(clocks) and not set(DATES.values()) & set(chosen)
+    if undated:
         notes.append(
             f"`{clocks[0]}` has no date: rows are taken as those of one day, whatever their days were"
         )
     times = "iso" if times == "seconds" and zone is None else times
+    forms = {profiles[their].clock for our, their in chosen.items() if our in MOMENTS} - {""}
     boardings = _boardings(head, chosen, profiles) if kind == "taps" else ()
     if kind == "taps" and "action" in chosen and not boardings:
         chosen.pop("action")
     reading = replace(table.reading, columns=chosen, times=times, places=places, zone=zone)
+    if len(forms) == 1:
+        reading = replace(reading, clock=forms.pop())
     columns = tuple(
         ColumnGuess(our, their, _reason(our, profiles[their], times, world)) for our, their in chosen.items()
     )
@@ -115,7 +120,9 @@ def recognise(
             notes.append(
                 f"`{name}` holds places too: if rows are rides, --map origin=COLUMN --map destination=COLUMN"
             )
-    return Recognised(reading, kind, why, columns, (*lone, *notes), doubts, boardings, unread=unread)
+    return Recognised(
+        reading, kind, why, columns, (*lone, *notes), doubts, boardings, unread=unread, undated=undated
+    )
 
 
 def _kind(
@@ -256,6 +263,10 @@ def _reason(ours: str, profile: Profile, times: str, world: World | None) -> str
         order = "year-month-day" if times == "iso" else times
         share = max(profile.moments.get(order, 0.0), profile.dates.get(order, 0.0), profile.clocks)
         share = max(share, profile.numbers.get("seconds" if times == "iso" else times, 0.0))
+        if profile.clock:
+            return f"whole numbers: {profile.clock}" + " since midnight" * (
+                profile.clock in ("seconds", "minutes")
+            )
         return f"{share:.1%} are {'clocks' if profile.clocks > 0.5 else times}".replace("100.0%", "all")
     if ours in PLACES and world is not None:
         kind = profile.called()
