@@ -160,7 +160,7 @@ class Size:
 
 @dataclass(frozen=True)
 class Scaling:
-    """How far off numbers are because counts were scaled to all rows, whatever their noise.
+    """Error of numbers because counts were scaled to all rows, whatever their noise.
 
     error       of the factor, as a share: all numbers are off together
     unevenness  variance of each number per row of it (see `Size.unevenness`)
