@@ -42,9 +42,13 @@ others it says that nothing is known.
 Weave has intervals for what follows from whole trips (visits, hours, runs of
 three stops, and routes, districts, line-load, through, transfers, durations and distances) from one replica, even on
 both sides, with what all its numbers have in common; they are withdrawn where released trips miss the lengths that were
-paid for by more than 1.25 deviations of noise, as people then take other ways than public routing does. Where noise is
-so large that it made the release smooth (riders as the unit), replicas are as smooth and show too little: noisy counts
-of stops tell by how much, the error that verdicts say is the mean of what both say, and intervals are wider.
+paid for by more than noise explains (1.3 deviations of 18 classes, 1.4 of 8), as people then take other ways than
+public routing does.
+
+Where noise is so large that it made the release smooth (riders as the unit), replicas are as
+smooth and show too little: noisy counts of stops tell by how much, the error that verdicts say is a mean of what both
+say, and intervals are wider. Public knowledge is as far off as the release is from it, less what a replica says that
+noise puts between them.
 
 *Coverage* is the share of shown numbers whose 95 % interval holds the raw number, over all releases of a row; 92 to
 99.5 % is asked for. A star says that it is outside, a dot that so few intervals (such as one total per release) would

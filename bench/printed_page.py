@@ -11,6 +11,8 @@ STORE = Path(__file__).parent.parent / "docs" / "figures" / "printed.json"
 COLUMNS = {"all": "All rows", "top20": "Top 20", "top50": "Top 50", "max": "Largest"}
 LARGE = "60k"
 LEAST, MOST = 0.6, 1.7
+# Of the 50 largest rows of a kind, so many have to have a narrow interval.
+USEFUL = 40 / 50
 HEAD = """## What is useful, and what holds as it is printed
 
 Asked through `ask` of releases at epsilon 1, beside the raw trips: the share of rows whose interval holds the raw
@@ -23,8 +25,7 @@ that have fewer rows, the same share of 50). A dash: no interval is printed, or 
 trips each, or one to five.
 
 Worlds: five kinds of simulated riders in invented cities of 500 stops (`errands` were written for this table alone),
-journeys on the Tube, Oyster cards, taps of Buenos Aires. Cities of 60,000 trips were measured before the last two
-changes that the notes name, and not again (their hours were of visits then, and are left out).
+journeys on the Tube, Oyster cards, taps of Buenos Aires.
 """
 VERDICTS = """### Verdicts
 
@@ -47,7 +48,7 @@ def printed_words() -> str:
         here = [row for row in store["numbers"] if (row["mechanism"], row["unit"]) == (name, unit)]
         counts = {row["world"]: row["releases"] for row in here}
         worlds = ", ".join(f"{world} {many}" for world, many in counts.items())
-        parts += [f"`{name}`, unit {unit} (releases: {worlds}):\n", _table(here), ""]
+        parts += [f"`{name}`, unit {unit} (releases: {worlds}):\n", _table(here), "", *_useful_words(here)]
     return "\n".join([*parts, VERDICTS, _verdict_table(store["verdicts"]), ""])
 
 
@@ -55,6 +56,25 @@ def _weave_first(rows: Iterable[dict]) -> list[dict]:
     return sorted(
         rows, key=lambda row: (row["mechanism"] != "weave", row["mechanism"], row["unit"] != "trip")
     )
+
+
+def _useful_words(found: list[dict]) -> list[str]:
+    """Say how many kinds of question have intervals in large cities, and how many of these are useful."""
+    large = [row for row in found if row["world"].endswith(LARGE)]
+    if not large:
+        return []
+    kinds = dict.fromkeys(row["question"] for row in large)
+    told, useful = [], []
+    for kind in kinds:
+        here = [row for row in large if row["question"] == kind and "useful" in row]
+        made = sum(row["releases"] - row.get("refused", 0) for row in here)
+        narrow, asked = (sum(row["useful"][side] for row in here) for side in (0, 1))
+        told += [kind] if made and 2 * sum(row["told"] for row in here) >= made else []
+        useful += [kind] if asked and narrow >= USEFUL * asked else []
+    return [
+        f"In cities of 60,000 trips, {len(told)} of {len(kinds)} kinds of question have intervals, and {len(useful)} "
+        f"are useful for 40 of the 50 largest rows: {', '.join(useful)}.\n"
+    ]
 
 
 def _table(found: list[dict]) -> str:
