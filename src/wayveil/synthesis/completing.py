@@ -64,7 +64,7 @@ def continue_trips(trips: Trips, chosen: Ints, steps: Ints, rng: np.random.Gener
 
 
 def fill_up(made: Trips, size: PaidSize, bins: TimeBins | None, rng: np.random.Generator) -> Trips:
-    """As many trips and visits as there were, where visits were bought by stop: thresholds take most of thin data.
+    """Fill trips up to as many as there were, where visits were bought by stop: thresholds take most of thin data.
 
     What is missing is known stop by stop and bin by bin, though not in whose trip: every new trip has one of the
     missing visits, and the others go to any trip, kept ones included, if that comes after what the tree kept of it.
