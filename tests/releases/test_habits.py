@@ -6,7 +6,7 @@ from ring_networks import ring_of_stops
 from wayveil.mechanisms.tap_counts import TapCounts
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.units import Rider
-from wayveil.privacy.weights import PARTS, Scaling, Size, count_classes, weigh, weight_class
+from wayveil.privacy.weights import PARTS, Scaling, Size, size_steps, split_weight, weigh
 from wayveil.run import make_release
 from wayveil.trips.trips import Trips
 
@@ -30,10 +30,10 @@ def test_the_unevenness_is_what_riders_with_homes_make_of_a_cell():
     for seed in range(40):
         stop, rider = habits(600, seed)
         weight = weigh(rider, K) / PARTS
-        number = count_classes(K, 32)
-        place = np.array([weight_class(int(each), number) for each in weigh(rider, K)])
-        classes = tuple(np.bincount(place, minlength=number).astype(float))
-        size = Size(len(rider), 0.0, weight.sum(), 0.0, classes, K)
+        steps = size_steps(K, 32)
+        there, often = np.unique(weigh(rider, K), return_counts=True)
+        at_steps = often @ np.array([split_weight(int(each), steps) for each in there]) / PARTS
+        size = Size(tuple(at_steps), steps, 0.0)
         rows = np.bincount(stop, minlength=STOPS)
         shown = float(size.factor) * np.bincount(stop, weight, minlength=STOPS)
         true.append(np.mean((shown - rows) ** 2))
