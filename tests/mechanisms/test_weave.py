@@ -13,7 +13,9 @@ import pytest
 from wayveil.counting.local import LocalCounter
 from wayveil.errors import InputError, ParameterError
 from wayveil.lab.audits.run_audits import EFFORTS, Job, run_job
+from wayveil.mechanisms.weave.estimates import CellEstimates
 from wayveil.mechanisms.weave.measurements import Measurements
+from wayveil.mechanisms.weave.moves import join_marks
 from wayveil.mechanisms.weave.resolution import drop_useless
 from wayveil.mechanisms.weave.settings import Generation, Shares
 from wayveil.mechanisms.weave.weave import PARTS, SPREAD_IN_L2, Weave
@@ -397,3 +399,11 @@ def test_who_leaves_comes_back_where_nobody_counts_where_trips_end(tmp_path):
         for each in (trips, model.generate(1))
     ]
     assert np.abs(ends[1] - ends[0]).sum() / ends[0].sum() < 0.6
+
+
+def test_where_trips_begin_on_a_list_does_not_lean_to_where_short_ones_do():
+    counted = CellEstimates(np.array([6_000.0, 6_000.0]), 30.0)
+    marks = CellEstimates(
+        np.array([3_000.0, 600.0]), 5.0
+    )  # shares of trips: those at the first place are short
+    assert join_marks(counted, marks, 12_000.0).value == pytest.approx(counted.value, rel=0.01)

@@ -59,8 +59,7 @@ def test_no_constant_stands_outside_the_settings(path):
         "noisy_blocks": ["FEWEST_TRIPS = 10"],
         # What the field counts over: quarters of a day, and six by six parts of a city.
         "resolution": ["BANDS, TILES = (6, 6)"],
-        # `tells`: what verdicts take off, which is no part of the release.
-        "weave": [0.7, "MOST_MOVES, MANY_PLACES = (20000000, 500)"],
+        "weave": ["MOST_MOVES, MANY_PLACES = (20000000, 500)"],
     }
     assert list(constants(path.read_text())) == allowed.get(path.stem, [])
 
