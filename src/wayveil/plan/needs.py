@@ -31,7 +31,7 @@ LINES = (
 
 
 @dataclass(frozen=True)
-class KnownQuestion:
+class Asked:
     """A question that a need may name: its words, other words for it, and why some kinds of rows cannot answer it."""
 
     words: str
@@ -39,19 +39,17 @@ class KnownQuestion:
     not_of: Mapping[str, str] | None = None
 
 
-ASKED: Mapping[str, KnownQuestion] = {
-    "total": KnownQuestion("total", ("trips in all", "rides in all", "taps in all", "number of trips")),
-    "boardings": KnownQuestion("boardings per stop", ("boardings", "taps per stop", "stops")),
-    "stop-hours": KnownQuestion("boardings per stop and hour", ("taps per stop and hour",)),
-    "hours": KnownQuestion("boardings per hour", ("hours", "trips per hour", "taps per hour")),
-    "routes": KnownQuestion("boardings per route", ("taps per route",), {"trips": LINES}),
-    "route-hours": KnownQuestion(
-        "boardings per route and hour", ("taps per route and hour",), {"trips": LINES}
-    ),
-    "alightings": KnownQuestion("alightings per stop", ("alightings",), {"taps": ENDS}),
-    "districts": KnownQuestion("trips between districts", (), {"taps": ENDS}),
-    "journeys": KnownQuestion("trips between stops", (), {"taps": ENDS}),
-    "edges": KnownQuestion("load per line", ("line-load", "line load", "load"), {"taps": ENDS}),
+ASKED: Mapping[str, Asked] = {
+    "total": Asked("total", ("trips in all", "rides in all", "taps in all", "number of trips")),
+    "boardings": Asked("boardings per stop", ("boardings", "taps per stop", "stops")),
+    "stop-hours": Asked("boardings per stop and hour", ("taps per stop and hour",)),
+    "hours": Asked("boardings per hour", ("hours", "trips per hour", "taps per hour")),
+    "routes": Asked("boardings per route", ("taps per route",), {"trips": LINES}),
+    "route-hours": Asked("boardings per route and hour", ("taps per route and hour",), {"trips": LINES}),
+    "alightings": Asked("alightings per stop", ("alightings",), {"taps": ENDS}),
+    "districts": Asked("trips between districts", (), {"taps": ENDS}),
+    "journeys": Asked("trips between stops", (), {"taps": ENDS}),
+    "edges": Asked("load per line", ("line-load", "line load", "load"), {"taps": ENDS}),
 }
 _WORDS = {words: name for name, asked in ASKED.items() for words in (name, asked.words, *asked.also)}
 _CHANGE = re.compile(r"change (?:against|since) (?:last \w+|the release before) of (?P<rest>.+)")

@@ -25,7 +25,7 @@ ROWS = 1 << 20
 
 
 @dataclass(frozen=True)
-class SourcePart:
+class Part:
     """One file, sheet or table: its columns, and how to read some of them, at once or in pieces.
 
     uneven   where no header names the columns and each record names its own: those that only some records have
@@ -48,12 +48,12 @@ def format_of(path: Path) -> str:
     return Path(name).suffix
 
 
-def open_part(place: Path | str, reading: Reading) -> SourcePart:
+def open_part(place: Path | str, reading: Reading) -> Part:
     """Open one file, or one table of a database by its address, without reading its rows."""
     if isinstance(place, str) or format_of(place) in DATABASES:
         with readable(place, "database"):
             columns, pieces = open_database(database_address(place, reading.sheet))
-        return SourcePart(
+        return Part(
             place,
             columns,
             lambda names: _joined(pieces(names), names),
@@ -70,7 +70,7 @@ def open_part(place: Path | str, reading: Reading) -> SourcePart:
     return _text(place, reading)
 
 
-def _text(path: Path, reading: Reading) -> SourcePart:
+def _text(path: Path, reading: Reading) -> Part:
     with readable(path, "csv"):
         found = read_text(path, reading, n_rows=0 if reading.header else 1).columns
     # Versions of polars number the columns of a file without header from 0 or from 1.
@@ -100,10 +100,10 @@ def _text(path: Path, reading: Reading) -> SourcePart:
         with readable(path, "csv"):
             return chosen(read_text(path, reading, [called[name] for name in names], n_rows=rows), names)
 
-    return SourcePart(path, list(called), read, pieces, head)
+    return Part(path, list(called), read, pieces, head)
 
 
-def _columnar(path: Path) -> SourcePart:
+def _columnar(path: Path) -> Part:
     def scan() -> pl.LazyFrame:
         return pl.scan_parquet(path) if format_of(path) == ".parquet" else pl.scan_ipc(path)
 
@@ -121,7 +121,7 @@ def _columnar(path: Path) -> SourcePart:
         with readable(path, format_of(path)[1:]):
             return scan().select(names).head(rows).collect()
 
-    return SourcePart(path, columns, read, lambda names, _: _slices(scan().select(names)), head)
+    return Part(path, columns, read, lambda names, _: _slices(scan().select(names)), head)
 
 
 def _slices(table: pl.LazyFrame) -> Iterator[pl.DataFrame]:
@@ -130,16 +130,14 @@ def _slices(table: pl.LazyFrame) -> Iterator[pl.DataFrame]:
         yield table.slice(first, ROWS).collect()
 
 
-def _in_memory(
-    path: Path, kind: str, load: Callable[[], tuple[pl.DataFrame, frozenset[str] | None]]
-) -> SourcePart:
+def _in_memory(path: Path, kind: str, load: Callable[[], tuple[pl.DataFrame, frozenset[str] | None]]) -> Part:
     with readable(path, kind):
         table, uneven = load()
 
     def pieces(names: list[str], _: Path) -> Iterator[pl.DataFrame]:
         yield from table.select(names).iter_slices(ROWS)
 
-    return SourcePart(
+    return Part(
         path,
         table.columns,
         lambda names: table.select(names),

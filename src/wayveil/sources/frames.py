@@ -14,7 +14,7 @@ import polars as pl
 
 from wayveil.disclosures import LAYOUT
 from wayveil.errors import InputError, ParameterError
-from wayveil.sources.formats import SourcePart
+from wayveil.sources.formats import Part
 from wayveil.sources.opening import SourceTable
 from wayveil.sources.reading import Reading
 from wayveil.world.world import World
@@ -64,7 +64,7 @@ def frame_table(frame: Any, reading: Reading, world: World | None = None) -> Sou
     def pieces(names: list[str], _: Path) -> Iterator[pl.DataFrame]:
         yield read(names)
 
-    part = SourcePart(FRAME, table.columns, read, pieces, lambda names, rows: read(names).head(rows))
+    part = Part(FRAME, table.columns, read, pieces, lambda names, rows: read(names).head(rows))
     return SourceTable((part,), reading, world)
 
 

@@ -16,7 +16,7 @@ from wayveil.sources.bad_rows import apply_rules
 from wayveil.sources.canonical import canonical
 from wayveil.sources.column_names import WORDS, our_columns
 from wayveil.sources.databases import database_address, is_address
-from wayveil.sources.formats import SUFFIXES, SourcePart, format_of, open_part
+from wayveil.sources.formats import SUFFIXES, Part, format_of, open_part
 from wayveil.sources.moments import of_one_form, with_text_times
 from wayveil.sources.reading import Reading
 from wayveil.world.world import World
@@ -38,7 +38,7 @@ FILE = "(file)"
 class SourceTable:
     """Files that together are one table: its columns under our names, read as `reading` says, each row by itself."""
 
-    parts: tuple[SourcePart, ...]
+    parts: tuple[Part, ...]
     reading: Reading
     world: World | None = None
 
@@ -130,7 +130,7 @@ class SourceTable:
             dict.fromkeys(their for our, their in self.theirs.items() if our in wanted and their != FILE)
         )
 
-    def _rewritten(self, part: SourcePart, table: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
+    def _rewritten(self, part: Part, table: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
         there = {our: their for our, their in self.theirs.items() if their in table.columns}
         named = [our for our, their in self.theirs.items() if their == FILE and our in names]
         table = table.select(
@@ -140,7 +140,7 @@ class SourceTable:
         return of_one_form(canonical(table, self.reading, self.world).select(names))
 
 
-def _stem(part: SourcePart) -> str:
+def _stem(part: Part) -> str:
     return Path(part.name).name.partition(".")[0]
 
 
