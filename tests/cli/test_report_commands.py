@@ -81,8 +81,12 @@ def test_the_help_teaches_how_to_read_the_figures():
 
 
 def test_a_published_report_has_its_pictures_beside_it_and_nothing_raw(place, tmp_path):
-    page = tmp_path / "report.html"
-    facts = json.loads(invoke("report", place / "release", "-o", page, "--json"))
+    page, trips = tmp_path / "report.html", tmp_path / "trips.parquet"
+    write_visits(simulate_city(CITY, 1_000, seed=1).trips, trips, riders=True)
+    # Little noise: whatever is drawn, no picture is withheld.
+    given = ("-w", place / "city.npz", "--epsilon", 20, "--ledger", "none", "-q")
+    invoke("release", trips, *given, "-o", tmp_path / "release")
+    facts = json.loads(invoke("report", tmp_path / "release", "-o", page, "--json"))
     assert facts["for"] == "publication"
     links = re.findall(r'href="([^"#][^"]*)"', page.read_text())
     assert {"report-figures/map-private.csv", "report-figures/lengths.csv"} <= set(links)
