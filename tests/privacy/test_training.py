@@ -56,6 +56,17 @@ def test_a_unit_gives_one_example_whatever_it_did():
     assert len(seen) == 4
 
 
+@pytest.mark.parametrize("probability", [Fraction(1, 50), Fraction(9, 10), Fraction(1)])
+def test_one_unit_more_changes_no_other_units_example(probability):
+    rider = Rider(max_trips=3)
+    for units in (5, 40, 199):
+        riders = np.repeat(np.arange(units), 3).tolist()
+        for seed in range(20):
+            few = examples_of(trips_of(riders), rider).draw(probability, SeededBits(seed))
+            more = examples_of(trips_of([*riders, units]), rider).draw(probability, SeededBits(seed))
+            assert few.tolist() == [one for one in more.tolist() if one < 6 * units]
+
+
 @pytest.mark.parametrize("unit", [Event(), Points(length=2), Window()])
 def test_units_that_are_not_made_of_trips_are_refused(unit):
     gate = Gate(unit, Budget(1, delta=MILLIONTH), SeededBits(1))

@@ -29,6 +29,7 @@ from wayveil.privacy.noise import geometric_of_ratio
 from wayveil.privacy.questions import Question
 from wayveil.privacy.units import Rider, Trip, Unit
 from wayveil.progress import track
+from wayveil.trips.identity import Words, keyed_words
 
 if TYPE_CHECKING:
     from wayveil.trips.trips import Trips
@@ -87,12 +88,13 @@ class Examples:
 
     def draw(self, probability: Fraction, bits: Bits) -> NDArray[np.int64]:
         """One example of each drawn unit: one of its trips, one of that trip's examples, each uniformly."""
-        return self.one_each(poisson(self.units, probability, bits), bits)
+        # The key comes first: how many words the draw of units takes depends on how many there are.
+        key = bits.words(2).copy()
+        return self.one_each(poisson(self.units, probability, bits), key)
 
-    def one_each(self, unit: NDArray[np.int64], bits: Bits) -> NDArray[np.int64]:
-        """One example of each of these units; a trip without examples gives none."""
-        # Two words for each unit, whatever other units are drawn.
-        words = bits.words(2 * len(unit))
+    def one_each(self, unit: NDArray[np.int64], key: Words) -> NDArray[np.int64]:
+        """One example of each of these units, by words of its own; a trip without examples gives none."""
+        words = keyed_words(key, np.repeat(unit.astype(np.uint64), 2), np.tile([0, 1], len(unit)))
         trip = self.trips[_one_of(self.of_unit, unit, words[0::2])]
         some = self.of_trip[trip + 1] > self.of_trip[trip]
         return _one_of(self.of_trip, trip[some], words[1::2][some])

@@ -122,7 +122,7 @@ class _FixedSize(_Broken):
     def draw_units(self, examples: Examples, probability: Fraction) -> Ints:
         size = max(round(float(probability) * examples.units), 1)
         unit = (self.bits.words(size) % np.uint64(max(examples.units, 1))).astype(np.int64)
-        return examples.one_each(unit, self.bits)
+        return examples.one_each(unit, self.bits.words(2).copy())
 
 
 class _TrueDenominator(DpLoc):

@@ -226,7 +226,7 @@ class DpLocTrials:
     ) -> None:
         rng, bits = np.random.default_rng(0), SeededBits(0)
         for _ in range(self.steps):
-            drawn = examples.one_each(rng.integers(0, examples.units, STUDY_BATCH), bits)
+            drawn = examples.one_each(rng.integers(0, examples.units, STUDY_BATCH), bits.words(2))
             shown = tuple(one * see for one, see in zip(examples.take(drawn), seen, strict=True))
             net.update([total * (clip / CLIP / STUDY_BATCH) for total in clipped_sum(net.parts(shown), clip)])
 
