@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from wayveil.synthesis.riders.assignment import (
+    ANOTHER_COIN,
     FIRST,
     NEW_RIDER,
     NEW_TRIP,
@@ -71,7 +72,7 @@ def plain_riders(
                 if score < best_score:
                     best, best_score, best_scenario = number, score, FIRST
                 continue
-            if who.taps >= role.taps_a_day:
+            if who.taps >= role.taps_a_day or travels(number, today + ANOTHER_COIN, rules.one_way):
                 continue
             away = metres[here].get(who.last)
             gap = now - who.last_time

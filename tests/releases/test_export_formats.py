@@ -315,3 +315,22 @@ def test_without_h5py_a_sentence_says_what_to_install(journeys, tmp_path, monkey
 def test_the_menu_is_what_can_be_written():
     assert list(MENU) == list(FORMATS)
     assert all(name in menu_text() for name in FORMATS)
+
+
+@pytest.mark.parametrize("kind", ["journeys", "taps"])
+def test_passengers_have_a_row_each_with_all_their_stops_and_times(kind, request, tmp_path):
+    made = request.getfixturevalue(kind)
+    (file,) = export(made, "passengers", tmp_path / "passengers.csv")
+    table = pl.read_csv(file, infer_schema=False)
+    trips = made.trips.take(made.trips.lengths > 0)
+    longest = int(trips.lengths.max())
+    assert table.columns == [
+        "passenger",
+        *(f"{what}_{at}" for at in range(1, longest + 1) for what in ("stop", "time")),
+    ]
+    stops = [[one for one in row if one is not None] for row in table.select(pl.col("^stop_.*$")).iter_rows()]
+    assert stops == [[str(trips.world.ids[stop]) for stop in trip] for trip in trips.to_lists()]
+    late = int(np.argmax(trips.lengths))
+    assert table[f"time_{longest}"][late] == str(
+        np.datetime64(int(trips.time[trips.offsets[late + 1] - 1]), "s")
+    )

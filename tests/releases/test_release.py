@@ -285,3 +285,25 @@ def test_an_epsilon_without_meaning_is_refused_before_anything_is_reserved(tmp_p
 def test_no_trips_is_refused():
     with pytest.raises(ParameterError, match="no trips"):
         release(Trips.of_lists([], WORLD), epsilon=1, unit=Trip())
+
+
+def test_visits_one_after_the_other_are_protected_together():
+    made, event = (
+        release(some_trips(), TREE, epsilon=1, unit=unit, **more).datasheet
+        for unit, more in (("points", {"consecutive": 3}), ("event", {}))
+    )
+    assert (made["guarantee"]["unit"], made["guarantee"]["bounds"]) == ("points", {"length": 3})
+    # A changed trip goes and comes, however many of its visits are changed.
+    levels = [[one["scale"] for one in sheet["spends"] if "level" in one["label"]] for sheet in (made, event)]
+    assert levels[0] == levels[1] != []
+    visits = [
+        [Fraction(one["scale"]) for one in sheet["spends"] if "visits" in one["label"]]
+        for sheet in (made, event)
+    ]
+    assert visits[0] == [3 * visits[1][0]], "of the number of visits it covers all three"
+    for given, words in (
+        ({"unit": "points"}, "consecutive=3"),
+        ({"unit": "trip", "consecutive": 3}, "no meaning"),
+    ):
+        with pytest.raises(ParameterError, match=words):
+            release(some_trips(), TREE, epsilon=1, **given)

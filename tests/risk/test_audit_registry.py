@@ -57,8 +57,11 @@ def units_of_the_command_line():
 
 
 def named_unit(name, raw):
-    """A unit by its name; of riders, two trips count."""
-    return choose_unit(UnitChoice(name, 2 if name.startswith("rider") else None), raw)
+    """A unit by its name; of riders, two trips count, and of points three."""
+    choice = UnitChoice(
+        name, 2 if name.startswith("rider") else None, consecutive=3 if name == "points" else None
+    )
+    return choose_unit(choice, raw)
 
 
 @pytest.mark.parametrize("name", sorted(audit_plans()))

@@ -62,6 +62,7 @@ BESIDE = [
     "What a leak would explain",
     "What a leak would explain, patterns",
     "Ways",
+    "Odd lengths",
 ]
 CITY = ring_of_stops(40, seconds=120, skip=3, routes=4)
 

@@ -48,6 +48,7 @@ rule_sets = st.sampled_from(
         RiderRules(),
         RiderRules(first_km=20, transfer_km=20, return_km=20, new_trip_km=20, km_weight=0, patience=3),
         RiderRules(hour_weight=0, primary_bonus=5, first_km=20),
+        RiderRules(first_km=20, return_km=20, one_way=0.4),
     ]
 )
 
@@ -131,12 +132,13 @@ def test_the_index_finds_the_same_riders_as_reviewing_everybody(taps, seed):
     assert [PURPOSES[p] for p in riders.purpose[order]] == purpose
 
 
-def test_the_index_agrees_with_the_plain_loop_on_a_busy_week():
+@pytest.mark.parametrize("rules", [SOCIABLE, SOCIABLE.model_copy(update={"one_way": 0.3})])
+def test_the_index_agrees_with_the_plain_loop_on_a_busy_week(rules):
     taps = some_taps(3_000)
-    riders = reconstruct_riders(taps, SOCIABLE, seed=3)
-    order, arrays = _arrays(taps, SOCIABLE, 3)
-    ground = surroundings(CITY, SOCIABLE.reach_km * 1000, SOCIABLE.walking)
-    assert riders.rider[order].tolist() == plain_riders(arrays, ground, SOCIABLE)[0]
+    riders = reconstruct_riders(taps, rules, seed=3)
+    order, arrays = _arrays(taps, rules, 3)
+    ground = surroundings(CITY, rules.reach_km * 1000, rules.walking)
+    assert riders.rider[order].tolist() == plain_riders(arrays, ground, rules)[0]
     assert set(riders.scenario.tolist()) == set(range(5))
 
 
@@ -168,6 +170,22 @@ def test_riders_travel_on_their_active_days_only():
     weekend = (riders.taps.day + 3) % 7 >= 5
     assert weekend.any()
     assert not np.any(weekend & (riders.role[riders.rider] == 0)), "full-time riders rest at weekends"
+
+
+def test_days_with_a_single_tap_even_out_the_lengths_of_weeks():
+    taps = some_taps(3_000)
+    odd = {}
+    for share in (0.0, 0.4, 1.0):
+        lengths = (
+            reconstruct_riders(taps, SOCIABLE.model_copy(update={"one_way": share}), seed=1)
+            .trips("week")
+            .lengths
+        )
+        odd[share] = float((lengths % 2).mean())
+        assert lengths.sum() == len(taps), "no tap is lost"
+    assert odd[0.0] < odd[0.4]
+    days = reconstruct_riders(taps, SOCIABLE.model_copy(update={"one_way": 1.0}), seed=1).trips("day").lengths
+    assert set(days.tolist()) == {1}
 
 
 def test_the_same_seed_gives_the_same_riders_and_another_gives_others():

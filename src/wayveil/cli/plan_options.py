@@ -108,7 +108,8 @@ class PlanOptions:
     unit: Annotated[
         str | None,
         _option(
-            "Who is protected: rider, rider-day, trip, event or window. Default: rider if there are riders.",
+            "Who is protected: rider, rider-day, trip, event, points (`--with consecutive=3`: so many visits of a "
+            "trip, one after the other) or window. Default: rider if there are riders.",
             panel=WHO,
         ),
     ] = None

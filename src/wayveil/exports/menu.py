@@ -74,6 +74,9 @@ MENU: Final = {
         "trips over each step of the network as lines on a map (GeoJSON)", "edges", ending=".geojson"
     ),
     "trajectories": Entry("trips as points for scikit-mobility; points of a grid are drawn in their cells"),
+    "passengers": Entry(
+        "one row per released trip or rider: stop_1, time_1, stop_2, ..., for spreadsheets and pattern miners"
+    ),
     "trie": Entry("the n-grams of a release as nested JSON", ending=".json"),
     "registry": Entry(
         "a draft for the public registry of differential-privacy deployments", stated=True, ending=".json"

@@ -106,6 +106,29 @@ def write_trajectories(release: JudgedRelease, out: Path, bins: TimeBins) -> lis
     return [out]
 
 
+def passengers(release: JudgedRelease) -> pl.DataFrame:
+    """passenger, stop_1, time_1, stop_2, ...: a row per trip (of taps: a rider's day or week), numbered anew.
+
+    Without times there are stops alone. Cells after the last visit are empty.
+    """
+    trips = release.trips.take(release.trips.lengths > 0)
+    values = {"stop": texts(trips.world.ids[trips.location])}
+    if trips.time is not None:
+        values["time"] = moment(trips.time)
+    columns = {"passenger": pl.Series(np.arange(1, len(trips) + 1))}
+    for at in range(int(trips.lengths.max(initial=0))):
+        visit = pl.Series(np.where(trips.lengths > at, trips.offsets[:-1] + at, -1))
+        row = visit.set(visit < 0, None)
+        columns |= {f"{name}_{at + 1}": column.gather(row) for name, column in values.items()}
+    return pl.DataFrame(columns)
+
+
+def write_passengers(release: JudgedRelease, out: Path, bins: TimeBins) -> list[Path]:
+    """One csv."""
+    write_csv(passengers(release), out)
+    return [out]
+
+
 Writer = Callable[[JudgedRelease, Path, TimeBins], list[Path]]
 FORMATS: Final[dict[str, Writer]] = {
     "od": write_od,
@@ -120,6 +143,7 @@ FORMATS: Final[dict[str, Writer]] = {
     "stop-flows": write_stop_flows,
     "edge-flows": write_edge_flows,
     "trajectories": write_trajectories,
+    "passengers": write_passengers,
     "trie": write_trie,
     "registry": write_registry,
     "officer": write_officer,

@@ -41,6 +41,7 @@ def order_rows(plan: Plan, rows: Trips | TripFiles | Taps, days: Days | None = N
         said.no_rider,
         said.bounding,
         said.most_rows,
+        said.consecutive,
     )
     if isinstance(rows, Taps):
         return order_taps(rows, plan_mechanism(plan), unit, _treatment(plan, rows, days), price_of(plan))

@@ -268,7 +268,7 @@ class Protection(Part):
         "epsilon",
         description="`epsilon`: pure, Laplace noise. `rho`: the same epsilon at `delta`, Gaussian noise.",
     )
-    unit: Literal["rider", "rider-day", "trip", "event", "window"] | None = Field(
+    unit: Literal["rider", "rider-day", "trip", "event", "points", "window"] | None = Field(
         None, description="Who is protected. Default: a rider where rows have riders."
     )
     max_trips: int | None = Field(
@@ -291,6 +291,11 @@ class Protection(Part):
         description="Trips of one rider that are in the number of all trips, with weights. Default: 32.",
     )
     window_hours: int | None = Field(None, ge=1, description="Hours of the unit window.")
+    consecutive: int | None = Field(
+        None,
+        ge=1,
+        description="Visits of a trip, one after the other, that the unit points protects together.",
+    )
     no_rider: Literal["refuse", "drop", "own"] = Field(
         "refuse", description="Rows without a rider: refuse, drop, or take each for a rider of its own."
     )

@@ -17,7 +17,17 @@ from wayveil.mechanisms.mechanism import DEFAULT_PARTS, Mechanism
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.mechanisms.registry import mechanism as find_mechanism
 from wayveil.mechanisms.weave import Weave
-from wayveil.privacy.units import Bounding, Event, Rider, RiderDay, Trip, Unit, Window, WithoutId
+from wayveil.privacy.units import (
+    Bounding,
+    Event,
+    Points,
+    Rider,
+    RiderDay,
+    Trip,
+    Unit,
+    Window,
+    WithoutId,
+)
 from wayveil.privacy.weights import MOST_ROWS
 from wayveil.releases.hidden_stops import Hidden
 from wayveil.trips.legality import LegalityRule
@@ -32,7 +42,7 @@ from wayveil.world.world import World
 # There and back: only where nobody has more than one trip, so that the bound decides nothing but the noise, or where
 # all trips of a rider count by weights.
 DEFAULT_TRIPS_PER_RIDER = 2
-UNITS = ("rider", "rider-day", "trip", "event")
+UNITS = ("rider", "rider-day", "trip", "event", "points")
 TAP_UNITS = ("event", "rider", "rider-day", "window", "trip")
 COUNTING = ("counts", "counts-first")
 SAY_TRIPS = (
@@ -41,7 +51,12 @@ SAY_TRIPS = (
 )
 
 
-_OPTIONS = {"max_trips": "--max-trips", "max_taps": "--max-taps", "window_hours": "--with window_hours"}
+_OPTIONS = {
+    "max_trips": "--max-trips",
+    "max_taps": "--max-taps",
+    "window_hours": "--with window_hours",
+    "consecutive": "--with consecutive",
+}
 
 
 @dataclass(frozen=True)
@@ -51,6 +66,7 @@ class UnitChoice:
     max_trips     trips of one rider (or of a rider's day) that are counted
     max_taps      taps of one rider, rider-day or window that are counted, where taps are counted one by one
     window_hours  length of the unit `window`
+    consecutive   visits of a trip, one after the other, that the unit `points` protects together
     no_rider      rows without a rider: refused, left out (`drop`), or each a rider of its own (`own`)
     bounding      `draw`: some trips of a rider count, chosen at random; `weights`: all, each less than whole. Where
                   nobody says it and no bound either, `weights`
@@ -64,6 +80,7 @@ class UnitChoice:
     no_rider: WithoutId = "refuse"
     bounding: Bounding | None = None
     most_rows: int | None = None
+    consecutive: int | None = None
 
     @property
     def weighs(self) -> bool:
@@ -142,6 +159,13 @@ def choose_unit(choice: UnitChoice, trips: Trips | TripFiles, *, weighs: bool = 
     if name in ("trip", "event"):
         choice.refuse_unused(name)
         return Trip() if name == "trip" else Event()
+    if name == "points":
+        choice.refuse_unused(name, "consecutive")
+        if choice.consecutive is None:
+            raise ParameterError(
+                "say with --with consecutive=3 how many visits of a trip, one after the other, are protected together"
+            )
+        return Points(length=choice.consecutive)
     choice = choice.settled(name, weighs=weighs)
     choice.refuse_unused(name, "max_trips")
     bound = choice.max_trips

@@ -15,7 +15,7 @@ import polars as pl
 
 from wayveil.lab.audits.door import FilePair
 from wayveil.lab.audits.tiny_worlds import crowd, small_grid, with_trips
-from wayveil.privacy.units import Event, Rider, RiderDay, Trip, Unit
+from wayveil.privacy.units import Event, Points, Rider, RiderDay, Trip, Unit
 from wayveil.trips.history import MARKS_NAME
 from wayveil.trips.legality import LegalityRule
 from wayveil.trips.trips import Trips
@@ -122,6 +122,7 @@ def every_unit(writer: PairWriter) -> list[FilePair]:
             day=4,
         ),
         writer.visits("one visit more", Event(), [4], rule=ANY_MOVE),
+        writer.visits("three visits more, one after the other", Points(length=3), [4, 0, 4], rule=ANY_MOVE),
     ]
 
 

@@ -32,6 +32,7 @@ from wayveil.world.timebins import DAY, HOUR
 
 TRANSFER, RETURN, NEW_TRIP, FIRST, NEW_RIDER = range(5)
 WORKING_DAYS = 5
+ANOTHER_COIN = 1 << 20  # days from now
 
 
 class TapArrays(NamedTuple):
@@ -158,7 +159,8 @@ def assign(taps: TapArrays, ground: Surroundings, rules: RuleArrays, people: Peo
             elif people.today[rider] == today:
                 pull(lists, people, rules, ground.zone_of, rider)
             give(tap, rider, scenario, today, weekday, taps, rules, people)
-            if people.taps_today[rider] < rules.taps_a_day[people.role[rider]]:
+            one_way = travels(rider, today + ANOTHER_COIN, rules.shares[4])
+            if people.taps_today[rider] < rules.taps_a_day[people.role[rider]] and not one_way:
                 put(lists, people, rules, ground.zone_of, rider)
     return riders
 

@@ -9,7 +9,6 @@ tuned on simulated taps.
 from typing import Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from wayveil.arrays import Floats, Ints, Mask
@@ -134,6 +133,8 @@ class RiderRules(_Frozen):
     hour_weight, km_weight   score of a candidate per hour since, and per km from, the last tap; the lowest score wins
     primary_bonus  taken off the score if the tap is within `primary_km` of the rider's primary place
     regularity     share of a rider's active days on which the rider really travels
+    one_way        share of a rider's days with a single tap: on the way back somebody else drives. The study has no
+                   such days, so that most of its riders have an even number of taps
     first_hours    what the first tap of a day counts as, in hours since the last tap
     walking        metres per second on foot: a rider may always walk, and otherwise needs the network's travel time
     patience       riders at one stop, of one role, that are looked at for one tap and scenario
@@ -155,6 +156,7 @@ class RiderRules(_Frozen):
     primary_km: float = Field(0.5, ge=0)
     first_hours: float = Field(2.0, ge=0)
     regularity: float = Field(0.65, gt=0, le=1)
+    one_way: float = Field(0.0, ge=0, le=1)
     walking: float = Field(1.4, gt=0)
     patience: int = Field(16, ge=1)
 
@@ -213,7 +215,13 @@ class RiderRules(_Frozen):
                 [self.hour_weight / HOUR, self.km_weight / 1000, self.primary_bonus, self.primary_km * 1000]
             ),
             np.array(
-                [self.first_hours * self.hour_weight, self.general_share, self.primary_share, self.regularity]
+                [
+                    self.first_hours * self.hour_weight,
+                    self.general_share,
+                    self.primary_share,
+                    self.regularity,
+                    self.one_way,
+                ]
             ),
             self.patience,
             self.shares / self.shares.sum(),
@@ -234,9 +242,7 @@ class RuleArrays(NamedTuple):
     general: Floats  # cumulated
     metres: Floats  # transfer, return, new trip, first
     score: Floats  # per second, per metre, bonus, metres for the bonus
-    shares: NDArray[
-        np.float64
-    ]  # score of a first tap, share of general purposes, of primary ones, regularity
+    shares: Floats  # score of a first tap, share of general purposes, of primary ones, regularity, one way
     patience: int
     role_shares: Floats
     rests: Mask  # at weekends

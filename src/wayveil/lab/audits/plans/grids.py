@@ -154,7 +154,7 @@ PLANS = (
         delta=Fraction(1, 1000),
         worlds=(tiny_grid,),
         units=(Trip(), Rider(max_trips=2, without_id="own"), RiderDay(max_trips=2, without_id="own")),
-        unfit=(("event", "draw whole trips of a unit"),),
+        unfit=tuple((unit, "draw whole trips of a unit") for unit in ("event", "points")),
         mutations=(
             Mutation("no clipping", with_gate(_NoClipping), (GREY,)),
             Mutation("the batch clipped, not its examples", with_gate(_BatchClipping), (GREY,)),

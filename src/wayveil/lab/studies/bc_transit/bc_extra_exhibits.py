@@ -2,7 +2,7 @@
 
 from wayveil.lab.studies.bc_transit import bc_claims as claims
 from wayveil.lab.studies.bc_transit import bc_questions as bc
-from wayveil.lab.studies.bc_transit.bc_trials import STUDY_GAPS
+from wayveil.lab.studies.bc_transit.bc_trials import ODD, ONE_WAY, STUDY_GAPS
 from wayveil.lab.studies.study import Claim, Exhibit
 from wayveil.synthesis.riders.roles import STUDY_ROLES
 
@@ -55,12 +55,23 @@ def about_data() -> tuple[Exhibit, ...]:
             why=lambda results: "Riders of the reconstruction tap up to three times a day for six days.",
             note=f"{sum(role.share for role in STUDY_ROLES if role.taps_a_day == 2):.0%} of the riders have a role "
             "that taps at most twice a day by the study's rules, there and back: even lengths are common, odd ones "
-            "rare.",
+            f"rare. A rule of ours, not the study's, lets {ONE_WAY:.0%} of a rider's days have a single tap "
+            "(`one_way` of the rules).",
         ),
     )
 
 
 BESIDE = (
+    Exhibit(
+        label="Odd lengths",
+        title="how many trajectories have an odd number of taps",
+        part="data",
+        down="mechanism",
+        series="file",
+        columns=(ODD,),
+        where={"file": "weeks"},
+        published=False,
+    ),
     Exhibit(
         label="Reconstruction",
         title="the links that riders are made of, held against the simulator's own riders",

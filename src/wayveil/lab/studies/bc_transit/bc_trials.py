@@ -27,6 +27,7 @@ from wayveil.run import make_release
 from wayveil.synthesis.model import Model
 from wayveil.synthesis.public_knowledge import empty
 from wayveil.synthesis.riders.reconstruct import reconstruct_riders
+from wayveil.synthesis.riders.roles import RiderRules
 from wayveil.taps.chains import sequences
 from wayveil.trips.trips import Trips
 from wayveil.utility.count_queries import relative_errors
@@ -37,6 +38,7 @@ UNIT = Rider(max_trips=1)
 # Set on another city and other riders: half of epsilon fills up what thresholds take, a fifth buys how much that is.
 FILLED: dict[str, Any] = {"size_share": Fraction(1, 5), "filling": Fraction(1, 2)}
 TOTALS = 200
+ONE_WAY, TRUE_RIDERS, ODD = 0.3, "the simulator's own riders", "trajectories of odd length, %"
 LENGTHS = (
     *((str(length), length, length) for length in range(1, 10)),
     ("10-12", 10, 12),
@@ -108,10 +110,21 @@ class BcTransitTrials:
         rows = figures(values, mechanism="ours", file="tap file")
         for role, share in zip(riders.rules.roles, shares, strict=True):
             rows += figures({"share of riders, %": 100 * float(share)}, mechanism="ours", role=role.name)
-        lengths = self.data.weeks().lengths
-        for words, low, high in LENGTHS:
-            share = 100 * float(((lengths >= low) & (lengths <= high)).mean())
-            rows += figures({"trajectories, %": share}, mechanism="ours", length=words)
+        weeks = {
+            "ours": self.data.weeks(),
+            f"with {ONE_WAY:.0%} of the days one way": reconstruct_riders(
+                self.data.anonymous(), RiderRules(one_way=ONE_WAY), seed=SEED
+            ).trips("week"),
+            TRUE_RIDERS: sequences(taps, taps.card, "week"),  # type: ignore[arg-type]
+        }
+        for name, trips in weeks.items():
+            shares = {
+                words: 100 * float(((trips.lengths >= low) & (trips.lengths <= high)).mean())
+                for words, low, high in LENGTHS
+            }
+            for words, share in shares.items():
+                rows += figures({"trajectories, %": share}, mechanism=name, length=words)
+            rows += figures({ODD: 100 * float((trips.lengths % 2).mean())}, mechanism=name, file="weeks")
         return CellOutcome(rows)
 
     def links(self, setting: Setting, repetition: int) -> CellOutcome:
