@@ -11,7 +11,7 @@ from wayveil.lab.studies import study_page as page
 from wayveil.lab.studies.figure_verdicts import NOT_MEASURED, compare, falls, grows, judge
 from wayveil.lab.studies.lab import Lab, StudySource
 from wayveil.lab.studies.run_study import find_study, run_study, studies
-from wayveil.lab.studies.sources import changed, digest_text, noted, sources_of
+from wayveil.lab.studies.sources import changed, digest_text, noted, page_sources, sources_of
 from wayveil.lab.studies.study import CellOutcome, Claim, Exhibit, Study, StudyPart, figures
 from wayveil.lab.studies.study_page import study_page
 from wayveil.lab.studies.study_results import Results, summarise
@@ -241,6 +241,14 @@ def test_sources_are_what_was_called(tmp_path):
     assert changed(code) == []
     assert changed({**code, "gone.py": {"functions": ["f"], "digest": "0"}}) == ["gone.py"]
     assert changed(None) == ["all"]
+
+
+def test_what_a_page_says_of_cells_makes_no_cell_older():
+    own = run.own_folder("strap")
+    cells, page = sources_of([], own), page_sources(own)
+    assert set(page) == {"lab/studies/strap/strap_exhibits.py"}
+    assert {"lab/studies/strap/strap_trials.py", "lab/studies/strap/__init__.py"} == set(cells)
+    assert changed({**cells, **page}) == []
 
 
 def test_cells_of_older_code_are_not_mixed_with_new_ones(lab, monkeypatch):

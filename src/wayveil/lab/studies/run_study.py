@@ -23,7 +23,7 @@ from wayveil.errors import InputError, ParameterError, WayveilError
 from wayveil.files import write_whole
 from wayveil.lab.cell_pool import examined
 from wayveil.lab.studies.lab import Lab
-from wayveil.lab.studies.sources import ROOT, Sources, changed, noted, sources_of
+from wayveil.lab.studies.sources import ROOT, Sources, changed, noted, page_sources, sources_of
 from wayveil.lab.studies.study import Setting, Study
 from wayveil.lab.studies.study_results import Results
 from wayveil.progress import track
@@ -114,16 +114,22 @@ def run_study(
     for cell, found in track(results, f"cells of {name}", total=len(todo)):
         store.save(cell, found)
         done[cell.key] = found
-    return study, Results.of([done[cell.key] for cell in cells if cell.key in done], store.code)
+    code = {**store.code, **page_sources(own_folder(name))}
+    return study, Results.of([done[cell.key] for cell in cells if cell.key in done], code)
+
+
+def own_folder(name: str) -> Path:
+    """Return where the modules of a study are."""
+    return ROOT / "lab" / "studies" / name.replace("-", "_")
 
 
 def code_of(name: str) -> Sources:
-    """Return the code that a study uses, as a tiny run of it shows."""
+    """Return the code that the cells of a study use, as a tiny run of it shows."""
     with TemporaryDirectory() as folder, noted() as codes:
         study = find_study(name, Lab(scale="tiny", out=Path(folder)))
         for cell in plan(study, 1):
             examine(study, cell)
-    return sources_of(codes, ROOT / "lab" / "studies" / name.replace("-", "_"))
+    return sources_of(codes, own_folder(name))
 
 
 def examine(study: Study, cell: StudyCell) -> dict[str, Any]:

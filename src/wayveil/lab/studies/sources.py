@@ -1,9 +1,10 @@
 """The code that the figures of a study came from, so that a record can tell whether it is still the code of today.
 
 What a study uses is found by running it at its smallest and noting which functions of this package are called; its own
-modules count as a whole, and so do modules with compiled functions, which no tracer sees. Of every module the digest
-holds those functions and everything outside of functions (constants, fields of classes), without imports, comments,
-docstrings and blanks: what changes no figure makes no record old.
+modules count as a whole, and so do modules with compiled functions, which no tracer sees. Those of its modules that
+only hold claims and exhibits move no cell: a run may go on after they changed, and its page is made anew. Of every
+module the digest holds those functions and everything outside of functions (constants, fields of classes), without
+imports, comments, docstrings and blanks: what changes no figure makes no record old.
 """
 
 import ast
@@ -23,13 +24,14 @@ import wayveil
 
 ROOT = Path(wayveil.__file__).parent
 ALL = "*"  # in place of the names of functions: the whole module
+PAGE = ("_claims.py", "_exhibits.py")  # modules about the page of a study
 Sources = dict[str, dict[str, Any]]
 
 
 def sources_of(codes: Iterable[CodeType], own: Path) -> Sources:
     """Return what was called by module (its path in the package): `functions`, and the `digest` of today.
 
-    own   folder of the study, which counts as a whole
+    own   folder of the study, which counts as a whole, but for its page
     """
     used: dict[str, set[str]] = {}
     for code in codes:
@@ -40,11 +42,21 @@ def sources_of(codes: Iterable[CodeType], own: Path) -> Sources:
             used.setdefault(str(path.relative_to(ROOT)), set()).add(function)
     used |= {str(file.relative_to(ROOT)): {ALL} for file in own.glob("*.py")}
     compiled = {file for file in used if "njit" in (ROOT / file).read_text(encoding="utf-8")}
-    made: Sources = {}
-    for file in sorted(used):
-        functions = [ALL] if file in compiled else sorted(used[file])
-        made[file] = {"functions": functions, "digest": digest(file, tuple(functions))}
-    return made
+    return {
+        file: _source(file, [ALL] if file in compiled else sorted(used[file]))
+        for file in sorted(used)
+        if not file.endswith(PAGE)
+    }
+
+
+def page_sources(own: Path) -> Sources:
+    """Return the modules of a study that its page is made with."""
+    files = sorted(str(file.relative_to(ROOT)) for file in own.glob("*.py") if file.name.endswith(PAGE))
+    return {file: _source(file, [ALL]) for file in files}
+
+
+def _source(file: str, functions: list[str]) -> dict[str, Any]:
+    return {"functions": functions, "digest": digest(file, tuple(functions))}
 
 
 def changed(sources: Sources | None) -> list[str]:

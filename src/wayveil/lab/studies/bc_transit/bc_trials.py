@@ -108,8 +108,8 @@ class BcTransitTrials:
             "full-time taps at weekends": float((weekend & working[riders.role[riders.rider]]).sum()),
         }
         rows = figures(values, mechanism="ours", file="tap file")
-        for role, share in zip(riders.rules.roles, shares, strict=True):
-            rows += figures({"share of riders, %": 100 * float(share)}, mechanism="ours", role=role.name)
+        for role, part in zip(riders.rules.roles, shares, strict=True):
+            rows += figures({"share of riders, %": 100 * float(part)}, mechanism="ours", role=role.name)
         weeks = {
             "ours": self.data.weeks(),
             f"with {ONE_WAY:.0%} of the days one way": reconstruct_riders(
@@ -118,11 +118,8 @@ class BcTransitTrials:
             TRUE_RIDERS: sequences(taps, taps.card, "week"),  # type: ignore[arg-type]
         }
         for name, trips in weeks.items():
-            shares = {
-                words: 100 * float(((trips.lengths >= low) & (trips.lengths <= high)).mean())
-                for words, low, high in LENGTHS
-            }
-            for words, share in shares.items():
+            for words, low, high in LENGTHS:
+                share = 100 * float(((trips.lengths >= low) & (trips.lengths <= high)).mean())
                 rows += figures({"trajectories, %": share}, mechanism=name, length=words)
             rows += figures({ODD: 100 * float((trips.lengths % 2).mean())}, mechanism=name, file="weeks")
         return CellOutcome(rows)
