@@ -22,7 +22,7 @@ from wayveil.arrays import AnyInts, Floats, Ints, Mask
 from wayveil.errors import ParameterError
 from wayveil.trips.trips import Trips
 from wayveil.utility.figures import Figures, Measure, check_comparable
-from wayveil.utility.postings import Items, Postings
+from wayveil.utility.postings import Distinct, Items, Postings
 from wayveil.world.network import Network
 from wayveil.world.timebins import TimeBins
 
@@ -130,15 +130,13 @@ class CountQueryError(Figures):
             nonempty_workload(raw, self.items, queries, max_length, rng),
             uniform_workload(self.items, queries, max_length, rng),
         )
+        self.asked = [Distinct.of(work.items, work.lengths) for work in self.workloads]
         self.true = self.answers(raw)
 
     def answers(self, trips: Trips) -> list[Ints]:
         """The answers of one set of trips, one array per workload."""
         postings = Postings.of(trips, self.items)
-        return [
-            postings.trips_containing(work.items, work.lengths, unordered=self.unordered)
-            for work in self.workloads
-        ]
+        return [postings.answers(asked, unordered=self.unordered) for asked in self.asked]
 
     def errors_at(self, private: Trips, length: int) -> dict[str, float]:
         """Mean error of the queries of one length alone, by workload: the figures of `measure`, without the others.
@@ -148,12 +146,10 @@ class CountQueryError(Figures):
         check_comparable(self.raw, private)
         postings = Postings.of(private, self.items)
         made = {}
-        for work, true in zip(self.workloads, self.true, strict=True):
+        for work, asked, true in zip(self.workloads, self.asked, self.true, strict=True):
             rows = np.flatnonzero(work.lengths == length)
             if len(rows):
-                answer = postings.trips_containing(
-                    work.items[rows], work.lengths[rows], unordered=self.unordered
-                )
+                answer = postings.answers(asked.only(rows), unordered=self.unordered)
                 made[work.name] = float(relative_errors(true[rows], answer, self.sanity).mean())
         return made
 

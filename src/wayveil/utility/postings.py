@@ -10,6 +10,7 @@ numbers fit.
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from os import cpu_count
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -48,6 +49,29 @@ class Items:
 _QUERIES_PER_STEP = 1_000
 
 
+class Distinct(NamedTuple):
+    """Queries, each of them once; row i of those that were asked is `queries[place[i]]`.
+
+    A query that is asked more than once is answered once: short ones are, where places are few.
+    """
+
+    queries: Ints
+    lengths: Ints
+    place: Ints
+
+    @classmethod
+    def of(cls, queries: Ints, lengths: Ints) -> "Distinct":
+        """Rows of which the first `lengths` items count."""
+        kept = np.where(np.arange(queries.shape[1]) < lengths[:, None], queries, -1)
+        found, place = np.unique(kept, axis=0, return_inverse=True)
+        return cls(found, (found >= 0).sum(axis=1), place.ravel())
+
+    def only(self, rows: Ints) -> "Distinct":
+        """Return some of the rows."""
+        used, place = np.unique(self.place[rows], return_inverse=True)
+        return Distinct(self.queries[used], self.lengths[used], place)
+
+
 @dataclass(frozen=True, eq=False)
 class Postings:
     """The visits of item i are `keys[starts[i]:starts[i + 1]]`, ascending; the trip of a key is `key >>
@@ -75,12 +99,13 @@ class Postings:
 
         Ordered: the items occur in this order, gaps allowed, each at a visit of its own, so that [a, a] needs
         two visits to a. Unordered: every item occurs somewhere; a query is then a set and repeats in it say
-        nothing. A query that is asked more than once is answered once: short ones are, where places are few.
+        nothing.
         """
-        kept = np.where(np.arange(queries.shape[1]) < lengths[:, None], queries, -1)
-        queries, place = np.unique(kept, axis=0, return_inverse=True)
-        lengths = (queries >= 0).sum(axis=1)
-        return self._count(queries, lengths, unordered)[place.ravel()]
+        return self.answers(Distinct.of(queries, lengths), unordered=unordered)
+
+    def answers(self, asked: Distinct, *, unordered: bool = False) -> Ints:
+        """Return the same of rows whose repeats were found before: that takes longer than the answers."""
+        return self._count(asked.queries, asked.lengths, unordered)[asked.place]
 
     def _count(self, queries: Ints, lengths: Ints, unordered: bool) -> Ints:
         out = np.zeros(len(queries), np.int64)
