@@ -75,7 +75,7 @@ OPTIONS = {
     "no such mechanism": (("--mechanism", "magic"), "unknown mechanism 'magic'; choose one of"),
     "no such parameter": (("--set", "colour=red"), "colour"),
     "half a parameter": (("--set", "height"), "name=value"),
-    "no such unit": (("--unit", "person"), "choose one of rider, rider-day, trip, event, window"),
+    "no such unit": (("--unit", "person"), "choose one of rider, rider-day, trip, event, points, window"),
     "rider without riders": (("--unit", "rider", "--max-trips", "1"), "rider"),
     "no-rider for trips": (("--unit", "trip", "--no-rider", "drop"), "--no-rider"),
     "zero trips": (("--max-trips", "0"), "max-trips"),
