@@ -138,3 +138,14 @@ def test_another_world_is_refused():
     with pytest.raises(ParameterError, match="different worlds"):
         StrapStudy(members).measure(empty(square_city()))
     assert small_city() is members.world
+
+
+def test_riders_at_other_hours_are_no_neighbours_where_times_count():
+    city = square_city(3)
+    lists, riders = [[0, 1], [0, 1], [0, 1]], np.arange(3)
+    time = np.array([0, 60, 30, 90, 7200, 7260])
+    raw = Trips.of_lists(lists, city, time=time, rider=riders)
+    counts = [StrapStudy(raw, StrapSettings(timed=timed)).neighbours.tolist() for timed in (False, True)]
+    assert counts == [[3, 3, 3], [2, 2, 1]], "half a minute is near, two hours are not"
+    with pytest.raises(ParameterError, match="these trips have none"):
+        StrapStudy(raw.without_times(), StrapSettings(timed=True))

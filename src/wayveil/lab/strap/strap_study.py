@@ -11,7 +11,7 @@ import polars as pl
 from wayveil.arrays import Floats, Ints, Mask
 from wayveil.attacks.assess import Released, RiskSettings, risk
 from wayveil.attacks.attack_findings import FurtherFigures, RiskReport
-from wayveil.attacks.metric_paths import check_same_world, distinct_rows, row_hashes
+from wayveil.attacks.metric_paths import METRES_PER_SECOND, check_same_world, distinct_rows, row_hashes
 from wayveil.attacks.targets import people_of, some_people
 from wayveil.attacks.warping import MetricPaths, count_neighbours
 from wayveil.errors import ParameterError
@@ -31,6 +31,7 @@ from wayveil.lab.strap.square_cells import (
     moving_trips,
     public_moves,
 )
+from wayveil.privacy.choosing import pair_codes
 from wayveil.trips.trips import Trips
 from wayveil.world.network import Network
 
@@ -45,6 +46,7 @@ class StrapSettings:
     cell   metres of a cell's side
     p      chance that the adversary knows a visit
     near   metres within which two riders are neighbours (d_th of the study)
+    timed  whether a second between their visits counts as a metre, where trips have times
     mode   `repaired`, or `literal`: the equations as printed
     seed   of what the adversary knows
     """
@@ -54,6 +56,7 @@ class StrapSettings:
     near: float = 500.0
     mode: Mode = "repaired"
     seed: int = 0
+    timed: bool = False
 
     def __post_init__(self) -> None:
         if not 0 <= self.p <= 1:
@@ -209,14 +212,25 @@ class StrapStudy:
         lengths = np.bincount(person, self.raw.lengths, minlength=self.riders).astype(np.int64)
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         order = np.argsort(person[self.raw.trip_of_visit()], kind="stable")
-        location = self.raw.location[order]
-        found = distinct_rows(self.cells.place[location], offsets)
+        location, moment = self.raw.location[order], self._moments()[order]
+        found = distinct_rows(pair_codes(self.cells.place[location], moment), offsets)
         bounds = np.concatenate([[0], np.cumsum(lengths[found.first])]).astype(np.int64)
         kept = np.arange(bounds[-1]) + np.repeat(offsets[found.first] - bounds[:-1], lengths[found.first])
         east, north = self.cells.east[location[kept]], self.cells.north[location[kept]]
-        paths = MetricPaths.of(np.column_stack([east, north, np.zeros(len(kept))]), bounds)
+        later = METRES_PER_SECOND * moment[kept]
+        paths = MetricPaths.of(np.column_stack([east, north, later]), bounds)
         counts, warpings = count_neighbours(paths, found.copies, self.settings.near)
         return counts[found.of_row], warpings
+
+    def _moments(self) -> Ints:
+        """The times of visits; all the same where times do not count."""
+        if not self.settings.timed:
+            return np.zeros(self.raw.visits, np.int64)
+        if self.raw.time is None:
+            raise ParameterError(
+                "times count between riders whose trips have some, and these trips have none"
+            )
+        return self.raw.time
 
 
 def in_canonical_order(trips: Trips) -> Trips:

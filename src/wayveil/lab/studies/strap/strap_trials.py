@@ -81,6 +81,8 @@ WITH_K = ("glove", "plausible-deniability")
 KNOWN = (0.2, 0.3, 0.4)
 RAW, HOLD_OUT, FLOOR, MIRRORED = LINES = ("raw", "hold-out", "floor", "mirrored")
 STRAP, ERROR, VISITS, SECONDS = "STRAP", "relative error of range counts", "visits per trip", "seconds"
+TIMED_ERROR, TIMED_STRAP = "relative error of range counts by hour", "STRAP, neighbours by time too"
+TIMED = "p = 0.3, by time"
 
 
 class AttackedCity:
@@ -88,21 +90,28 @@ class AttackedCity:
 
     def __init__(self, raw: Trips, looked_at: int) -> None:
         self.raw = raw
-        first = StrapStudy(some_people(raw, looked_at, 0), StrapSettings(p=KNOWN[0]))
-        self.studies = [first, *(first.knowing(p) for p in KNOWN[1:])]
-        self.ranges = RangeCounts(raw.without_times())
+        people = some_people(raw, looked_at, 0)
+        first = StrapStudy(people, StrapSettings(p=KNOWN[0]))
+        self.studies = {f"p = {p:g}": first.knowing(p) for p in KNOWN}
+        if raw.time is not None:
+            self.studies[TIMED] = StrapStudy(people, StrapSettings(p=0.3, timed=True))
+        self.ranges, self.timed = RangeCounts(raw.without_times()), RangeCounts(raw)
         self._groups: dict[int, tuple[tuple[Any, Any, Any], float]] = {}
 
     def measure(self, made: Trips) -> list[dict[str, Any]]:
-        """STRAP by what the adversary knows, and the error; of nothing only that it is nothing."""
+        """STRAP by what the adversary knows, and the errors; of nothing only that it is nothing."""
         if made.visits == 0:
             return figures({VISITS: 0.0}, known="any")
-        looked = self.studies[0].look_at(made)
+        looked = self.studies[f"p = {KNOWN[0]:g}"].look_at(made)
         rows: list[dict[str, Any]] = []
-        for p, study in zip(KNOWN, self.studies, strict=True):
-            rows += figures({STRAP: study.measure(looked).total}, known=f"p = {p:g}")
+        for known, study in self.studies.items():
+            figure = STRAP if known != TIMED else TIMED_STRAP
+            rows += figures({figure: study.measure(looked).total}, known=known)
         (error,) = self.ranges.measure(made.without_times())
-        return rows + figures({ERROR: error.value, VISITS: made.visits / len(made)}, known="any")
+        values: dict[str, float | None] = {ERROR: error.value, VISITS: made.visits / len(made)}
+        if made.time is not None and self.raw.time is not None:
+            values[TIMED_ERROR] = self.timed.measure(made)[0].value
+        return rows + figures(values, known="any")
 
     def groups(self, k: int) -> tuple[tuple[Any, Any, Any], float]:
         """GLOVE's groups, which involve no chance, and the processor seconds that they took."""
@@ -137,7 +146,7 @@ class StrapTrials:
             FLOOR: lambda: floor(network, len(place.raw), 1),
             MIRRORED: lambda: mirrored(city.halves[1]),
         }[name]()
-        return CellOutcome([{**row, "parameter": "-"} for row in place.measure(made)])
+        return CellOutcome([{**row, "parameter": "-", "setting": "-"} for row in place.measure(made)])
 
     def trial(self, setting: Setting, repetition: int) -> CellOutcome:
         """One release, with the processor seconds that it took."""
@@ -153,7 +162,9 @@ class StrapTrials:
         else:
             made = release(place.raw, mechanism(name)(), epsilon=value, bits=bits, seed=repetition).trips
         seconds = grouping + time.process_time() - begin
-        return CellOutcome(place.measure(made) + figures({SECONDS: seconds}, known="any"))
+        rows = place.measure(made) + figures({SECONDS: seconds}, known="any")
+        said = f"{'k' if name in WITH_K else 'ε'} = {value}"
+        return CellOutcome([{**row, "setting": said} for row in rows])
 
 
 def mirrored(trips: Trips) -> Trips:
