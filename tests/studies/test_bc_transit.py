@@ -228,10 +228,14 @@ def test_two_columns_say_what_privacy_costs_and_what_was_our_own_fault(folder):
     ):
         privacy, own = split[label]
         assert "% without noise." in privacy, label
-        assert "% before what thresholds take was filled up." in own, label
+        assert "% before what thresholds take was filled up" in own, label
     page = studies_page([record])
-    assert "| what privacy costs | what was our own fault |" in page
-    assert split["Figure 6.9"][0] in page
+    assert "| our own fault, before and now | what privacy costs | mended |" in page
+    for part in split["Figure 6.9"]:
+        assert page.count(part) == 1, "in the table of faults, and nowhere else"
+    mended = {one["label"]: one["mended"] for one in record["figures"]}
+    assert mended["Figure 6.3"] is None
+    assert {mended[label] for label in split if split[label][1]} <= {True, False}
 
 
 def a_week():

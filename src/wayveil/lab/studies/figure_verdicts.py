@@ -8,7 +8,7 @@ number.
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from wayveil.lab.studies.study import Better, Exhibit, Study
@@ -79,7 +79,8 @@ class FigureVerdict:
     reached   values that are the study's or better, and claims that hold
     judged    all of them
     unsure    those that this run cannot tell: too few repetitions for how far they are apart
-    privacy, own  what privacy costs, and what was our own fault, where the study was split by that
+    privacy, own  what privacy costs, and what was our own fault, where a figure was split by that
+    mended    whether that fault is gone, by the rule of the split, or the figure reached; None: not split
     """
 
     label: str
@@ -91,6 +92,7 @@ class FigureVerdict:
     words: str
     privacy: str = ""
     own: str = ""
+    mended: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -170,8 +172,11 @@ def _judge(study: Study, exhibit: Exhibit, results: Results) -> FigureVerdict:
         sentences.append(exhibit.why(results))
     status: Status = "reached" if reached == len(told) else "not reached" if False in told else "cannot tell"
     words = " ".join(sentences)
-    split = ("", "") if exhibit.split is None else exhibit.split(results)
-    return FigureVerdict(exhibit.label, exhibit.title, status, reached, len(told), unsure, words, *split)
+    verdict = FigureVerdict(exhibit.label, exhibit.title, status, reached, len(told), unsure, words)
+    if exhibit.split is None:
+        return verdict
+    split = exhibit.split(results)
+    return replace(verdict, privacy=split.privacy, own=split.own, mended=split.mended or status == "reached")
 
 
 def _said(judgement: Judgement) -> bool | None:

@@ -8,7 +8,7 @@ printed value has the same place in it as ours: a row (`down`) and a column (`ac
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from wayveil.errors import ParameterError
 from wayveil.report.chart import Chart
@@ -102,6 +102,14 @@ class Claim:
         return cls(words, lambda results: test(results, *about))
 
 
+class Split(NamedTuple):
+    """What privacy costs, what was our own fault, and whether that is gone: two sentences with numbers, and a rule."""
+
+    privacy: str
+    own: str
+    mended: bool
+
+
 @dataclass(frozen=True)
 class Exhibit:
     """A table or figure of the study.
@@ -121,7 +129,7 @@ class Exhibit:
     exact       ours follow from the data without any chance, so that one run tells them
     claims      what the study says in words about this table or figure
     why         the reason of a difference, computed from the results; asked only where something was not reached
-    split       what privacy costs, and what was our own fault: two sentences with numbers
+    split       what privacy costs, and what was our own fault
     published   false for what stands beside the study's own exhibits, and is not judged
     missing     why it cannot be reproduced at all; then nothing else is looked at
     """
@@ -144,7 +152,7 @@ class Exhibit:
     exact: bool = False
     claims: tuple[Claim, ...] = ()
     why: Callable[..., str] | None = None
-    split: Callable[..., tuple[str, str]] | None = None
+    split: Callable[..., Split] | None = None
     missing: str = ""
     note: str = ""
     published: bool = True

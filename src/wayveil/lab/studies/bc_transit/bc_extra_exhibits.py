@@ -87,7 +87,7 @@ BESIDE = (
         ),
         published=False,
         note="The study had no cards, so it could not ask this. Riders of a reconstruction are plausible, not "
-        "real: nearly every link between two taps of a day joins two people.",
+        "real: nearly every link between two taps of a day joins two people. The assignment is that of the first day.",
     ),
     Exhibit(
         label="Why trees find so little",

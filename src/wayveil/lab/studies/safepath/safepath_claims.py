@@ -4,7 +4,7 @@ from math import isnan
 
 import numpy as np
 
-from wayveil.lab.studies.figure_verdicts import NOT_MEASURED, Curve, Said, falls, grows, pairs, span
+from wayveil.lab.studies.figure_verdicts import MARGIN, NOT_MEASURED, Curve, Said, falls, grows, pairs, span
 from wayveil.lab.studies.safepath.safepath_datasets import BELOW, BUS, SECONDS_AT_5, SECONDS_IN_ALL, TABLE_3
 from wayveil.lab.studies.safepath.safepath_trials import (
     BOTH,
@@ -22,6 +22,7 @@ from wayveil.lab.studies.safepath.safepath_trials import (
     SEQPT,
     UNIFORM,
 )
+from wayveil.lab.studies.study import Split
 from wayveil.lab.studies.study_results import Results
 
 LESS = ("100", "10000")  # epsilons with hardly any noise, and with none
@@ -158,8 +159,11 @@ def _beside_ngrams(results: Results, figure: str) -> list[tuple[float, float]]:
     return pairs(*(results.curve("ngrams", figure, "h or n", mechanism=name) for name in (OURS, NGRAM)))
 
 
-def split(results: Results, data: str) -> tuple[str, str]:
-    """Say what less noise would do to the errors of two visits, and how much of a trip was kept before and is now."""
+def split(results: Results, data: str) -> Split:
+    """Say what less noise would do to the errors of two visits, and how much of a trip was kept before and is now.
+
+    Mended: trips are as long as the riders' weeks, within the margin.
+    """
     six = {"data": data, "height": "6"}
     noisy, silent = (
         results.mean("height", NONEMPTY, epsilon="1.25", mechanism=name, **six) for name in (PUBLISHED, EMPTY)
@@ -172,11 +176,12 @@ def split(results: Results, data: str) -> tuple[str, str]:
         results.mean("height", EACH, epsilon="1.25", mechanism=name, **six) for name in (PUBLISHED, OURS)
     )
     true = results.mean("data", "mean length", data=data, timestamps="168")
-    return (
+    return Split(
         f"Error of two visits that somebody made, height 6: {noisy:.3g} at epsilon 1.25, {', '.join(less)}, and "
         f"{silent:.3g} for an empty release.",
         f"{kept:.3g} visits per trip before what thresholds take was filled up, {now:.3g} now; the riders have "
         f"{true:.3g}.",
+        abs(now - true) <= MARGIN * true,
     )
 
 
