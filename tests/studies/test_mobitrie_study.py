@@ -12,7 +12,7 @@ from wayveil.cli import _register, app
 from wayveil.lab.studies.figure_verdicts import STATUSES, number
 from wayveil.lab.studies.lab import Lab
 from wayveil.lab.studies.mobitrie.mobitrie_datasets import EPSILONS, ERRORS, FIGURES, METRICS
-from wayveil.lab.studies.mobitrie.mobitrie_trials import AS_CODED, LEAK, Bench
+from wayveil.lab.studies.mobitrie.mobitrie_trials import AS_CODED, DRAWN, LEAK, Bench
 from wayveil.lab.studies.mobitrie.tries import StaticCounter, example_trips, static_grams
 from wayveil.lab.studies.run_study import Store, examine, find_study, plan
 from wayveil.lab.studies.study import STUDY
@@ -76,6 +76,16 @@ def test_figures_do_not_depend_on_which_trial_runs_first(folder):
     cells = [cell for cell in plan(study) if cell.part == "trials"]
     for cell in reversed(cells[-12:]):
         assert json.dumps(examine(study, cell)["rows"]) == json.dumps(kept.load(cell)["rows"])
+
+
+def test_later_repetitions_ask_the_trie_alone(folder):
+    study = find_study("mobitrie", Lab(scale="tiny", out=folder))
+    trial = study.part("trials")
+    early, late = (trial.measure(trial.settings[0], repetition).rows for repetition in (0, DRAWN))
+    answered = [{row["answered"] for row in rows if "answered" in row} for rows in (early, late)]
+    assert answered[1] < answered[0]
+    assert {row["figure"] for row in late} == {row["figure"] for row in early}
+    assert not any("by trips" in one for one in answered[1])
 
 
 def test_errors_are_answered_by_the_trie_and_by_trips(folder):

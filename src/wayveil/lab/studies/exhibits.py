@@ -76,6 +76,7 @@ def _ours(value: Value | None) -> str:
 PLOT_WIDTH, PLOT_HEIGHT, PLOT_ABOVE, PLOT_BELOW, LEGEND_ROW = 4.7, 2.3, 0.3, 0.5, 0.19
 LEGEND_LETTERS = 33  # of a name that still leaves room for a second column of the legend
 CROWDED = 30  # letters of all ticks that still fit in the larger type
+NEAR_EDGE = 0.8  # of a plane: names of points that lie farther right stand to their left
 FLAT = 0.02  # lines that differ by less, relative to the largest, are drawn from zero on
 
 
@@ -160,7 +161,7 @@ def _chart(exhibit: Exhibit, column: str, names: list[str], data: pl.DataFrame) 
 
 
 def plane_chart(exhibit: Exhibit, results: Results) -> Chart:
-    """Draw every setting as a point of the plane of two figures, with its parameter; a colour per series."""
+    """Draw every setting as a point of the plane of two figures; a colour per series, whose ends are named."""
     across, up = exhibit.columns
     places = results.places(exhibit)
     names = list(dict.fromkeys(series for _, _, series in places))
@@ -170,19 +171,40 @@ def plane_chart(exhibit: Exhibit, results: Results) -> Chart:
         if figure == across and (down, up, series) in places
     ]
     picture, axes, legend = _plot(names, 1.4 * PLOT_HEIGHT)
+    ends = []
     for at, series in enumerate(names):
-        own = [row for row in rows if row["series"] == series]
-        x, y = [row[across] for row in own], [row[up] for row in own]
-        axes.plot(x, y, ms=5, lw=0.8, alpha=0.85, label=series, **line_style(at))
-        for row in own:
-            words = "" if row[exhibit.down] == "-" else str(row[exhibit.down])
-            axes.annotate(
-                words, (row[across], row[up]), fontsize=7, xytext=(3, 3), textcoords="offset points"
-            )
+        own = sorted(
+            (row for row in rows if row["series"] == series), key=lambda row: _size(row[exhibit.down])
+        )
+        axes.plot(
+            [row[across] for row in own],
+            [row[up] for row in own],
+            ms=5,
+            lw=0.8,
+            alpha=0.85,
+            label=series,
+            **line_style(at),
+        )
+        ends += [
+            (row, line_style(at)["color"]) for row in (*own[:1], *own[1:][-1:]) if _size(row[exhibit.down])
+        ]
     for scale, values in ((axes.set_xscale, across), (axes.set_yscale, up)):
         found = [float(row[values]) for row in rows if float(row[values]) > 0]
         if found and max(found) > 20 * min(found):
             scale("symlog", linthresh=min(found))
+    axes.autoscale_view()
+    for row, color in ends:
+        point = row[across], row[up]
+        right = axes.transAxes.inverted().transform(axes.transData.transform(point))[0] > NEAR_EDGE
+        axes.annotate(
+            str(row[exhibit.down]),
+            point,
+            fontsize=7,
+            xytext=(-4 if right else 4, 3),
+            textcoords="offset points",
+            ha="right" if right else "left",
+            color=color,
+        )
     axes.set_xlabel(f"{across} (less is more useful)", fontsize=9)
     axes.set_ylabel(f"{up} (more is more private)", fontsize=9)
     axes.set_title(exhibit.title, fontsize=10, loc="left")
@@ -190,6 +212,12 @@ def plane_chart(exhibit: Exhibit, results: Results) -> Chart:
     name = re.sub(r"[^\w]+", "-", f"{exhibit.label} plane".lower())
     alt = f"{exhibit.label}: {up} against {across}, a point for each of {len(rows)} settings of {len(names)} series."
     return Chart(name, draw_svg(picture, name), pl.DataFrame(rows, infer_schema_length=None), alt)
+
+
+def _size(setting: object) -> float:
+    """The number that a setting ends with."""
+    last = str(setting).split()[-1]
+    return float(last) if is_number(last) else 0.0
 
 
 SCALES = {

@@ -15,8 +15,9 @@ from wayveil.lab.studies.mobitrie.mobitrie_trials import (
     N,
     by_length,
     error_rows,
-    held_ngrams,
+    grams_of,
     metrics_of,
+    own_ngrams,
 )
 from wayveil.lab.studies.study import CellOutcome, Setting, figures
 from wayveil.mechanisms.mobitrie import MobiTrie
@@ -118,7 +119,7 @@ class Tries:
             count: NDArray[np.generic] = raw.count
         else:
             model = self.trials.release(setting, repetition)
-            grams, count = held_ngrams(model, model.generate(0))
+            grams, count = own_ngrams(model) or grams_of(model.generate(0))
         shared = {tuple(gram) for gram in top_grams(raw.grams, raw.count)} & {
             tuple(gram) for gram in top_grams(grams, count)
         }
