@@ -114,7 +114,8 @@ def run_study(
     for cell, found in track(results, f"cells of {name}", total=len(todo)):
         store.save(cell, found)
         done[cell.key] = found
-    code = {**store.code, **page_sources(own_folder(name))}
+    # A tiny run does not keep its code.
+    code = {**store.code, **page_sources(own_folder(name))} if store.code else {}
     return study, Results.of([done[cell.key] for cell in cells if cell.key in done], code)
 
 
