@@ -24,9 +24,9 @@ from pathlib import Path
 
 import numpy as np
 
+from bench.city_figures import CityFigures
 from bench.weave_grids import read_city
 from wayveil.errors import WayveilError
-from wayveil.lab.research_figures import CityFigures
 from wayveil.mechanisms.registry import mechanism
 from wayveil.run import make_release as release
 from wayveil.simulate.taxis import STUDY_BOX, simulate_taxis

@@ -6,20 +6,13 @@ from pathlib import Path
 import polars as pl
 
 from pages.results import CASES, EPSILONS, GRID, HELD_OUT, LEFT_OUT, NO_TRIPS, REPETITIONS, Case
+from pages.results_standings import Standing, at_best, best_settings, standings
 from pages.results_summary import summarise
 from pages.results_words import HEAD, MARKOV_LINE, REASONS, RIDER_LEVEL, WORLDS
 from wayveil.lab.comparison.comparison_cells import PLAIN_LAPLACE, REFERENCES, display_name
 from wayveil.lab.comparison.comparison_charts import error_against_epsilon, privacy_utility
 from wayveil.lab.comparison.comparison_page import number
-from wayveil.lab.comparison.comparison_results import (
-    Comparison,
-    Point,
-    Standing,
-    apart,
-    at_best,
-    best_settings,
-    standings,
-)
+from wayveil.lab.comparison.comparison_results import Comparison, Point, apart
 from wayveil.mechanisms.registry import ready_mechanisms
 from wayveil.report.chart import Chart
 from wayveil.utility.figures import CEILING, EMPTY, FLOOR

@@ -12,7 +12,8 @@ import argparse
 import tempfile
 from pathlib import Path
 
-from wayveil.lab.research_figures import CityFigures
+from bench.city_figures import CityFigures
+
 from wayveil.mechanisms.dp_loc import DpLoc
 from wayveil.run import make_release as release
 from wayveil.simulate.taxis import STUDY_BOX, simulate_taxis

@@ -1,8 +1,9 @@
 """Who leads: everybody at the best of their settings, and leads that are no larger than the spread are not clear."""
 
 import polars as pl
+from pages.results_standings import at_best, best_settings, standings
 
-from wayveil.lab.comparison.comparison_results import Comparison, at_best, best_settings, standings
+from wayveil.lab.comparison.comparison_results import Comparison
 from wayveil.lab.comparison.run_cells import SCHEMA
 
 SHORT, LONG = '{"height": 4}', "{}"

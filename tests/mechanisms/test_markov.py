@@ -6,10 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from slow_ngrams import normalised_counts, small_list, small_network
 
+from some_worlds import some_world
 from wayveil.counting.local import LocalCounter
 from wayveil.errors import ParameterError
 from wayveil.lab.audits.grey_box import grey_box
-from wayveil.lab.audits.tiny_worlds import some_neighbour, some_trips, some_world
+from wayveil.lab.audits.tiny_worlds import some_neighbour, some_trips
 from wayveil.mechanisms.markov import Markov
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.budget import Budget

@@ -6,9 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from slow_ngrams import distinct_counts, small_list, small_network
 
+from some_worlds import some_world
 from wayveil.counting.local import LocalCounter
 from wayveil.lab.audits.grey_box import grey_box
-from wayveil.lab.audits.tiny_worlds import some_neighbour, some_trips, some_world
+from wayveil.lab.audits.tiny_worlds import some_neighbour, some_trips
 from wayveil.mechanisms import mobitrie
 from wayveil.mechanisms.mobitrie import MobiTrie, MobiTrieSearch, _above, _estimated_trips, _uniform
 from wayveil.privacy.bits import SeededBits

@@ -6,11 +6,12 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
+from some_worlds import some_world
 from wayveil.lab.audits.grey_box import examine, grey_box
 from wayveil.lab.audits.mutants import NO_BOUND, OBSERVED_WORLD, PEEKING, TOTAL
 from wayveil.lab.audits.plan_registry import UNITS
 from wayveil.lab.audits.recording import Subject
-from wayveil.lab.audits.tiny_worlds import some_neighbour, some_trips, some_world
+from wayveil.lab.audits.tiny_worlds import some_neighbour, some_trips
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 
 settings_of_trees = st.one_of(

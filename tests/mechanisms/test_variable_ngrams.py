@@ -9,11 +9,12 @@ from hypothesis import strategies as st
 from slow_ngrams import may_follow, small_list, small_network
 
 from ring_networks import straight_rides, two_way_line
+from some_worlds import some_world
 from wayveil.counting.local import LocalCounter
 from wayveil.counting.protocol import Frontier
 from wayveil.errors import ParameterError
 from wayveil.lab.audits.grey_box import grey_box
-from wayveil.lab.audits.tiny_worlds import some_neighbour, some_trips, some_world
+from wayveil.lab.audits.tiny_worlds import some_neighbour, some_trips
 from wayveil.mechanisms.variable_ngrams import VariableNgrams
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.budget import Budget

@@ -12,7 +12,7 @@ from bare_release import bare_release
 from wayveil.attacks.assess import risk
 from wayveil.lab.strap.strap_study import risk_and_strap
 from wayveil.report.report_page import write_report
-from wayveil.report.risk_page import risk_html, write_risk_page
+from wayveil.report.risk_page import write_risk_page
 from wayveil.trips.trips import Trips
 
 CITY = grid_city(6)
@@ -37,8 +37,8 @@ def without_riders(some):
     return Trips(some.location, some.offsets, some.world, some.time, rider)
 
 
-def test_the_page_answers_one_sentence_each_and_stands_alone(found):
-    page = risk_html(found)
+def test_the_page_answers_one_sentence_each_and_stands_alone(tmp_path, found):
+    page = write_risk_page(tmp_path / "risk.html", found).read_text()
     text = re.sub(r"<[^>]+>", " ", page)
     for word in ("Singling out:", "Linkage:", "Inference:", "Membership:", "worst-off 5 %", "SHA-256"):
         assert word in text
@@ -47,8 +47,8 @@ def test_the_page_answers_one_sentence_each_and_stands_alone(found):
     assert all(link.startswith("#") for link in re.findall(r'(?:src|href)="([^"]*)"', page))
 
 
-def test_without_a_hold_out_the_page_says_so(release):
-    page = risk_html(risk(release.trips, trips(1)))
+def test_without_a_hold_out_the_page_says_so(tmp_path, release):
+    page = write_risk_page(tmp_path / "risk.html", risk(release.trips, trips(1))).read_text()
     assert "There is no hold-out" in page
     assert "not known" in page
 
@@ -73,8 +73,8 @@ def test_a_public_report_never_loads_an_attack():
     assert done.stdout.strip() == "0"
 
 
-def test_numbers_on_the_page_are_those_of_the_report(found):
-    text = re.sub(r"<[^>]+>", "", risk_html(found))
+def test_numbers_on_the_page_are_those_of_the_report(tmp_path, found):
+    text = re.sub(r"<[^>]+>", "", write_risk_page(tmp_path / "risk.html", found).read_text())
     for one in found.findings:
         assert str(one.rate) in text
     assert np.isfinite(found.further[-1].figures[0].total)

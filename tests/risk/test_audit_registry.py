@@ -8,10 +8,12 @@ import pytest
 
 import wayveil
 from wayveil.errors import ParameterError, WayveilError
+from wayveil.lab.audits.distinguish import largest_shown, runs_to_show
 from wayveil.lab.audits.door_files import PairWriter, every_unit
 from wayveil.lab.audits.mutants import BLOCKS, CHORUS, GAME, GREY, LAW
+from wayveil.lab.audits.one_run import CLAIM, accuracy_bound
 from wayveil.lab.audits.plan_registry import audit_plan, audit_plans, without_audit
-from wayveil.lab.audits.reach import reach_table
+from wayveil.lab.audits.run_audits import ALPHA, EFFORTS, SHARE
 from wayveil.lab.audits.tiny_worlds import small_network
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.mechanisms.registry import mechanisms
@@ -87,6 +89,31 @@ def test_an_unknown_mechanism_is_named_with_those_that_exist():
         match=r"no audit is known for a mechanism called 'tea'; choose one of .*noisy-prefix-tree",
     ):
         audit_plan("tea")
+
+
+def reach_table() -> str:
+    """One line per mechanism: what it claims, and the largest epsilon that the audits of it could have shown."""
+    work = EFFORTS["full"]
+    lines = [
+        "| mechanism | claimed as a whole | black box can show | one run can show | claimed by all blocks "
+        "| each block can show |",
+        "|---|---|---|---|---|---|",
+    ]
+    for name, plan in sorted(audit_plans().items()):
+        guesses = 2 * int(SHARE * min(work.quarters, plan.largest))
+        chorus = f"{accuracy_bound(guesses, guesses, ALPHA):.2f}"
+        if plan.trained:
+            lines.append(f"| {name} | {float(CLAIM):g} | not played | {chorus} | not played | not played |")
+            continue
+        claim = float(plan.claim_as_a_whole)
+        game = largest_shown(max(work.game[1], runs_to_show(claim, ALPHA)), ALPHA)
+        # The chance of a false alarm is shared by all blocks; with forty of them each shows the least.
+        block = largest_shown(work.block[1], ALPHA / 40)
+        lines.append(
+            f"| {name} | {claim:g} | {game:.2f} | {chorus if plan.town else 'not played'} | {float(plan.epsilon):g} "
+            f"| {block:.2f} or more |"
+        )
+    return "\n".join(lines)
 
 
 def test_the_page_says_what_every_audit_could_have_shown():

@@ -8,7 +8,7 @@ import pytest
 from series.series_worlds import write_plan
 from wayveil.errors import InputError, ParameterError
 from wayveil.plan.file_names import NamePattern
-from wayveil.plan.files import keys_table, read_plan
+from wayveil.plan.files import explain_keys, read_plan
 from wayveil.plan.files import write_plan as write_to
 from wayveil.plan.plan import Plan
 from wayveil.plan.template import series_plan
@@ -134,7 +134,9 @@ def test_a_plan_of_the_format_before_is_read_and_written_as_one_of_today(tmp_pat
 
 def test_the_page_lists_every_key() -> None:
     page = (Path(__file__).parents[2] / "docs" / "plan.md").read_text()
-    assert page.partition("<!-- keys -->\n")[2].partition("\n<!-- /keys -->")[0] == keys_table()
+    rows = [f"| `{key}` | {words} |" for key, words in explain_keys()]
+    table = "\n".join(["| key | meaning |", "|---|---|", *rows])
+    assert page.partition("<!-- keys -->\n")[2].partition("\n<!-- /keys -->")[0] == table
 
 
 def test_paths_of_the_command_line_lead_from_where_one_is(

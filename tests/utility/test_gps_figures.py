@@ -4,8 +4,9 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from bench.city_figures import CityFigures
 
-from wayveil.lab.research_figures import CityFigures, hops_of, hour_curves, hours_of, next_hop_figures
+from wayveil.lab.research_figures import hops_of, hour_curves, hours_of, next_hop_figures
 from wayveil.mechanisms.od_hops import OdHops
 from wayveil.run import make_release as release
 from wayveil.trips.tracks import Tracks

@@ -18,7 +18,7 @@ from utility_worlds import ABCD, square_city, values, walks
 from wayveil.errors import ParameterError
 from wayveil.trips.trips import Trips
 from wayveil.utility.count_queries import RangeCounts
-from wayveil.utility.gps_figures import COARSE, GpsFigures, circles, extents, trips_through
+from wayveil.utility.gps_figures import COARSE, GpsFigures, PlacedVisits, circles, extents, trips_in_regions
 from wayveil.utility.operations import Operations, route_flows
 from wayveil.utility.origin_destination import (
     DegreeGrid,
@@ -188,7 +188,7 @@ def test_boxes_lie_inside_the_city_and_a_silent_release_has_no_timed_answer():
 def test_trips_through_a_region_are_counted_once():
     regions = circles(CITY, 70, np.random.default_rng(0))
     slow = [sum(any(inside[stop] for stop in trip) for trip in RAW.to_lists()) for inside in regions]
-    assert trips_through(RAW, regions).tolist() == slow
+    assert trips_in_regions(PlacedVisits.of(RAW), regions).tolist() == slow
 
 
 def test_the_gps_set_is_that_of_its_definitions():
@@ -197,7 +197,8 @@ def test_the_gps_set_is_that_of_its_definitions():
     slow = [
         abs(b - a) / max(a, 0.01 * len(RAW))
         for a, b in zip(
-            trips_through(RAW, question.regions), trips_through(OTHER, question.regions), strict=True
+            *(trips_in_regions(PlacedVisits.of(trips), question.regions) for trips in (RAW, OTHER)),
+            strict=True,
         )
     ]
     assert found["gps/query"] == pytest.approx(np.mean(slow))

@@ -79,11 +79,13 @@ class PointSets:
 MOST_KNOWN = 5
 
 
-def riders_pinned_down(raw: Trips, known: Known, *, seed: int = 0, most: int = MOST_KNOWN) -> list[Rate]:
-    """For 1..most random points: of the riders with so many points, those who share them with nobody else."""
+def riders_pinned_down(raw: Trips, known: Known, *, seed: int = 0) -> list[Rate]:
+    """For 1..MOST_KNOWN random points: of the riders with so many points, those who share them with nobody else."""
     person = people_of(raw)
     people = int(person.max(initial=-1)) + 1
-    return pinned_down(person[raw.trip_of_visit()], point_of_visit(raw, known), people, seed=seed, most=most)
+    return pinned_down(
+        person[raw.trip_of_visit()], point_of_visit(raw, known), people, seed=seed, most=MOST_KNOWN
+    )
 
 
 def pinned_down(

@@ -108,10 +108,10 @@ def true_positives(members: Floats, controls: Floats, seed: int) -> Rate:
     return Rate.of(members > threshold)
 
 
-def refuted_epsilon(members: Floats, controls: Floats, seed: int, confidence: float = 0.95) -> float:
+def refuted_epsilon(members: Floats, controls: Floats, seed: int) -> float:
     """The greatest e with TPR > exp(e) FPR at some threshold, by bounds that hold at all thresholds together.
 
-    A release with epsilon-differential privacy for these people keeps it at or below epsilon (with that confidence),
+    A release with epsilon-differential privacy for these people keeps it at or below epsilon (with 95 % confidence),
     whichever score is used. Clopper-Pearson bounds, the error shared by all thresholds and both rates.
     """
     members, controls = _untied(members, controls, seed)
@@ -119,7 +119,7 @@ def refuted_epsilon(members: Floats, controls: Floats, seed: int, confidence: fl
     thresholds = np.sort(controls)[::-1]
     hits = m - np.searchsorted(np.sort(members), thresholds, side="left")
     false = np.arange(1, n + 1)
-    each = (1 - confidence) / (2 * n)
+    each = 0.05 / (2 * n)
     tpr = np.where(hits > 0, scipy.stats.beta.ppf(each, np.maximum(hits, 1), m - hits + 1), 0.0)
     fpr = np.where(false < n, scipy.stats.beta.ppf(1 - each, false + 1, np.maximum(n - false, 1)), 1.0)
     best = float(np.max(tpr / fpr, initial=0.0))

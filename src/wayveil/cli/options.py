@@ -64,10 +64,8 @@ def _wrapped(text: str) -> str:
     return text if whole else textwrap.fill(text, 78, break_long_words=False, break_on_hyphens=False)
 
 
-def present_release(
-    made: "Release", folder: Path, *, as_json: bool, booked_in: str, more: Mapping[str, str] | None = None
-) -> None:
-    """Show what was released, where it and `more` of it lies and is booked, and how far its numbers can be trusted."""
+def present_release(made: "Release", folder: Path, *, as_json: bool, booked_in: str) -> None:
+    """Show what was released, where it lies and is booked, and how far its numbers can be trusted."""
     from wayveil.accuracy.accuracy import ALL_NOISE
     from wayveil.released.released_trips import say_left_out, say_of_what
 
@@ -80,7 +78,6 @@ def present_release(
         "released_trips": made.released_trips,
         "what_was_counted": say_left_out(made.datasheet),
         "written_to": str(folder),
-        **(more or {}),
         "booked_in": booked_in,
         "verdict": [*made.accuracy.words, say_of_what(made.datasheet)],
     }

@@ -15,7 +15,6 @@ from wayveil.world.timebins import TimeBins
 
 # Of schemas/deployments-schema.yaml in opendp/deployments-registry-data.
 SCHEMA: Final = "057e5d81cf60150dd3307e0cf4504b957802fb3b"
-CURATOR_TYPES: Final = ("Government", "Industry", "Nonprofit")
 
 
 def registry_record(release: JudgedRelease) -> dict[str, Any]:

@@ -8,11 +8,6 @@ How well does a model know where a traveller goes next, given where they are, wh
 
 For models that say so (`dp-loc`, `od-hops`): cross-entropy in nats, share of hops whose most likely place was right,
 and how many metres it was off, over the hops of raw trips. These figures come from raw trips and are not published.
-
-Every figure of a release of GPS traces, as one row: patterns, the field's set, and the next hop. Internal.
-
-Trips over cells are held against raw trips whose jumps are filled in, for patterns and hops (or as they are, where a
-mechanism keeps jumps); and, as points along their ways, against the raw points, for the GPS set.
 """
 
 from typing import Literal, Protocol
@@ -22,14 +17,9 @@ import polars as pl
 
 from wayveil.arrays import Floats, Ints
 from wayveil.errors import ParameterError
-from wayveil.synthesis.model import Model
-from wayveil.trips.legality import LegalityRule
-from wayveil.trips.tracks import Tracks
 from wayveil.trips.trips import Trips
 from wayveil.utility.figures import Measure, check_comparable, check_not_empty
-from wayveil.utility.gps_figures import GpsFigures
 from wayveil.utility.origin_destination import MOST_PAIRS, OriginDestinationDistance, od_pairs
-from wayveil.utility.patterns import top_contiguous_patterns
 from wayveil.utility.stop_figures import jensen_shannon, length_histogram
 from wayveil.world.geo import haversine
 from wayveil.world.network import Network
@@ -171,35 +161,3 @@ def next_hop_figures(raw: Trips, model: HopModel, *, most: int = 200_000, seed: 
         Measure("next_hop/accuracy", "next hop right", right / count, "higher"),
         Measure("next_hop/metres", "metres between the likeliest and the true next hop", metres / count),
     ]
-
-
-# The lists of the DP-Loc study.
-TOPS = (10, 20, 50, 100)
-HOPS = 100_000
-
-
-class CityFigures:
-    """Raw trips over a grid and the points that they were made of, ready for any number of releases."""
-
-    def __init__(
-        self, raw: Trips, tracks: Tracks, *, tops: tuple[int, ...] = TOPS, filled: bool = True
-    ) -> None:
-        self.tops, self.raw = tops, LegalityRule(impossible="route" if filled else "keep").apply(raw)
-        self.gps, self.patterns = GpsFigures(tracks), self._patterns(self.raw)
-
-    def measure(self, made: Trips, model: Model | None = None, *, seed: int = 0) -> dict[str, float]:
-        """Figures by name: `top 10` and so on (share of the raw top k found), the GPS set, and for a model that knows
-        next hops `loss`, `accuracy` and `metres`.
-        """
-        found = self._patterns(made)
-        row = {f"top {top}": len(set(self.patterns[:top]) & set(found[:top])) / top for top in self.tops}
-        row |= {
-            m.key.removeprefix("gps/"): float(m.value) for m in self.gps.measure(Tracks.driven(made, seed))
-        }
-        if model is not None and hasattr(model, "hops"):
-            hops = next_hop_figures(self.raw, model, most=HOPS)
-            row |= {m.key.removeprefix("next_hop/"): float(m.value) for m in hops}
-        return {name: value for name, value in row.items() if np.isfinite(value)}
-
-    def _patterns(self, trips: Trips) -> list[tuple[int, ...]]:
-        return [pattern for pattern, _ in top_contiguous_patterns(trips, max(self.tops))]

@@ -138,12 +138,6 @@ def explain_keys() -> Iterator[tuple[str, str]]:
             yield f"{name}.{key}", field.description or ""
 
 
-def keys_table() -> str:
-    """Write the keys as a table for docs/plan.md."""
-    rows = [f"| `{key}` | {words} |" for key, words in explain_keys()]
-    return "\n".join(["| key | meaning |", "|---|---|", *rows])
-
-
 def _is_table(key: str) -> bool:
     return key in SECTIONS or key in ("worlds", "needs")
 

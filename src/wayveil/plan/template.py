@@ -7,9 +7,7 @@ from wayveil.plan.plan import FOLLOWED, Plan
 _FILES = {"day": "taps_%Y-%m-%d.csv", "week": "taps_%G-W%V.csv", "month": "taps_%Y-%m.csv"}
 
 
-def series_plan(
-    name: str, every: str, first: date, *, world: str = "feed.zip", files: str | None = None
-) -> Plan:
+def series_plan(name: str, every: str, first: date, *, world: str = "feed.zip") -> Plan:
     """Make the plan of an agency's year of taps: riders protected, five days of each a release, 52 a year.
 
     >>> series_plan("taps", "week", date(2026, 1, 5)).cadence.every
@@ -18,7 +16,7 @@ def series_plan(
     record = {
         "name": name,
         "curator": "",
-        "source": {"files": files or _FILES[every], "rows": "taps", "outside": "refuse"},
+        "source": {"files": _FILES[every], "rows": "taps", "outside": "refuse"},
         "worlds": [{"place": world, "first": first}],
         "protection": {
             "epsilon": 1,

@@ -19,13 +19,13 @@ WIDTH, LABELS, ROW = 820, 250, 22
 MOST_ROWS = 24
 
 
-def change_chart(trend: Trend, most: int = MOST_ROWS) -> Chart | None:
+def change_chart(trend: Trend) -> Chart | None:
     """The largest changes as dots with the reach of noise; those beyond noise are filled. None where none is known."""
     known = trend.table.filter(pl.col("low").is_not_null())
     if trend.question == "hours":
         shown = known.sort("hour")
     else:
-        shown = known.sort(pl.col("change").abs(), descending=True, maintain_order=True).head(most)
+        shown = known.sort(pl.col("change").abs(), descending=True, maintain_order=True).head(MOST_ROWS)
     if shown.height == 0:
         return None
     low, change, high = (shown[name].to_numpy() for name in ("low", "change", "high"))
@@ -130,9 +130,7 @@ ON_PAGE = tuple(question for question in TREND_QUESTIONS if question != "stop-ho
 LISTED = 20
 
 
-def write_trend_page(
-    path: str | Path, releases: Sequence[JudgedRelease], *, title: str = "What changed", anyway: bool = False
-) -> Path:
+def write_trend_page(path: str | Path, releases: Sequence[JudgedRelease], *, anyway: bool = False) -> Path:
     """Write the page, and its pictures with their numbers as csv in a folder `charts` beside it."""
     path = Path(path)
     sections, missing = [], []
@@ -150,7 +148,7 @@ def write_trend_page(
             chart.save(path.parent / "charts")
     page = environment().get_template("trend.html.j2")
     html = page.render(
-        title=title,
+        title="What changed",
         names=name_releases(releases),
         sections=sections,
         missing=missing,

@@ -4,7 +4,6 @@ Every figure is a bound that holds, rounded so that it can only be too large.
 """
 
 from dataclasses import dataclass
-from datetime import date
 from fractions import Fraction
 from math import sqrt
 
@@ -49,9 +48,9 @@ def rho_of_release(plan: Plan) -> Fraction:
     return rho_for(epsilon, plan.delta) if plan.protection.currency == "rho" else epsilon**2 / 2
 
 
-def releases_in_a_period(plan: Plan, day: date | None = None) -> int:
-    """Return how many releases the budget's period has, at that time of data."""
-    whole = span_of(plan.span, plan.cadence.first if day is None else day)
+def releases_in_a_period(plan: Plan) -> int:
+    """Return how many releases the budget's period has."""
+    whole = span_of(plan.span, plan.cadence.first)
     return sum(whole.covers(each) for each in spans_in(plan.cadence.every, whole))
 
 

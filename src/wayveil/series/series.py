@@ -79,11 +79,11 @@ def run_series(
     return Outcome(tuple(released), tuple(finished), work.done, work.waiting)
 
 
-def series_ledger(plan: Plan, *, create: bool = True) -> Ledger:
+def series_ledger(plan: Plan) -> Ledger:
     """The ledger of a plan."""
     place = plan.protection.ledger
     if place is not None and place != "none":
-        return open_ledger(plan.beside(place), create=create)
+        return open_ledger(plan.beside(place))
     found = open_account(place)
     if found is None:
         raise ParameterError("a series needs a ledger")

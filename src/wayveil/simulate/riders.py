@@ -20,7 +20,7 @@ from wayveil.errors import ParameterError
 from wayveil.simulate.city import HOUR, WEEKDAY, CityRiders, day_of, travel_times
 from wayveil.trips.history import MADE_UP
 from wayveil.trips.trips import Trips
-from wayveil.world.geo import BoundingBox, project
+from wayveil.world.geo import project
 from wayveil.world.network import Network
 from wayveil.world.paths import shortest_paths
 from wayveil.world.trees import Cost
@@ -58,7 +58,6 @@ def simulate_riders(
     demand: Attraction | None = None,
     trips_per_rider: int = 1,
     times: bool | date = True,
-    bbox: BoundingBox | str | tuple[float, float, float, float] | None = None,
 ) -> CityRiders:
     """Simulate the trips of `riders` people on one weekday; the same arguments give the same trips.
 
@@ -70,7 +69,7 @@ def simulate_riders(
             f"a simulation needs at least one rider and one trip, not {riders} and {trips_per_rider}"
         )
     rng, how = np.random.default_rng(seed), Attraction() if demand is None else demand
-    stops, part = reachable_stops(network, bbox)
+    stops, part = reachable_stops(network)
     service = departures(network)[stops]
     weight = service.sum(axis=1) + 1.0
     homes, goals = (
@@ -101,20 +100,12 @@ def simulate_riders(
     return CityRiders(Trips(paths.location, paths.offsets, network, time, rider, MADE_UP), busiest)
 
 
-def reachable_stops(
-    network: Network, bbox: BoundingBox | str | tuple[float, float, float, float] | None = None
-) -> tuple[Int32s, Ints]:
-    """Stops in the box from which some other one can be reached and left again, and the part of the network of each."""
+def reachable_stops(network: Network) -> tuple[Int32s, Ints]:
+    """Stops from which some other one can be reached and left again, and the part of the network of each."""
     part = network.components("strong")[1].astype(np.int64)
-    inside = np.ones(network.size, bool)
-    if bbox is not None:
-        inside = BoundingBox.of(bbox).contains(network.lat, network.lon)
-    together = np.bincount(part[inside], minlength=part.max() + 1)
-    stops = np.flatnonzero(inside & (together[part] > 1)).astype(np.int32)
+    stops = np.flatnonzero(np.bincount(part)[part] > 1).astype(np.int32)
     if len(stops) < 2:
-        raise ParameterError(
-            f"{network.name} has no two stops{'' if bbox is None else ' in the bounding box'} with a way there and back"
-        )
+        raise ParameterError(f"{network.name} has no two stops with a way there and back")
     return stops, part[stops]
 
 

@@ -193,11 +193,6 @@ def circles(network: Network, count: int, rng: np.random.Generator) -> Mask:
     return Circles.drawn(public_box(network), count, rng).contain(network.lat, network.lon)
 
 
-def trips_through(trips: Trips, regions: Mask) -> Ints:
-    """Return how many trips have a visit in each region, given as which stops lie in it."""
-    return trips_in_regions(PlacedVisits.of(trips), regions)
-
-
 def trips_in_regions(seen: PlacedVisits, regions: Mask) -> Ints:
     """Return the same of anything seen: a trip is the union of the bit sets of its places."""
     words, size = -(-len(regions) // 64), len(seen.lat)

@@ -160,9 +160,9 @@ class Grid(Network):
         return cls(Layout.of_metres(box, metres), name=name)
 
     @classmethod
-    def of_degrees(cls, box: BoundingBox | str, degrees: float, *, name: str = "grid") -> "Grid":
+    def of_degrees(cls, box: BoundingBox | str, degrees: float) -> "Grid":
         """Cells of as many degrees of latitude as of longitude."""
-        return cls(Layout.of_steps(box, degrees, degrees), name=name)
+        return cls(Layout.of_steps(box, degrees, degrees))
 
     @classmethod
     def parse(cls, text: str) -> "Grid":

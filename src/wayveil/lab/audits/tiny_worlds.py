@@ -19,7 +19,6 @@ from wayveil.trips.history import AS_READ
 from wayveil.trips.trips import Trips
 from wayveil.world.grid import Grid, Layout
 from wayveil.world.network import Edges, Network, Places, Platforms, Routes
-from wayveil.world.successors import SparseSuccessors
 from wayveil.world.world import World
 
 Choose = Callable[[int, int], int]  # a whole number from low to high, both included
@@ -32,18 +31,6 @@ FEW, MANY = 5, 20
 def chooser(bits: Bits) -> Choose:
     """Choices from a stream of words (not quite even, which does not matter for test data)."""
     return lambda low, high: low + int(bits.words(1)[0] % np.uint64(high - low + 1))
-
-
-def some_world(choose: Choose) -> World:
-    """One to six locations; every move possible, or only some."""
-    size = choose(1, 6)
-    ids = [f"stop {place}" for place in range(size)]
-    if choose(0, 1):
-        return World(ids)
-    rows = [[target for target in range(size) if choose(0, 1)] for _ in range(size)]
-    indptr = np.concatenate([[0], np.cumsum([len(row) for row in rows])])
-    flat = [target for row in rows for target in row]
-    return World(ids, successors=SparseSuccessors(indptr, np.array(flat, np.int32)))
 
 
 def some_trips(choose: Choose, world: World, *, most: int = 8, longest: int = 6) -> Trips:
@@ -252,7 +239,7 @@ def crowd(world: World, busy: int = 12) -> Trips:
 
 
 def canary_pairs(
-    world: World, busy: int = 12, max_trips: int = 2, more: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    world: World, busy: int = 12, more: tuple[tuple[str, tuple[int, ...]], ...] = ()
 ) -> tuple[CanaryPair, ...]:
     """The pairs that every mechanism meets, and `more` by name and trip, for what one mechanism could get wrong."""
     others = crowd(world, busy)
@@ -270,7 +257,7 @@ def canary_pairs(
         pair("the longest trip", [[0, 1, 2, 3, 4, 5][: world.size]]),
         pair("a trip of forty visits", [[visit % min(QUARTER, world.size) for visit in range(40)]]),
         pair("a move outside the network", [illegal]),
-        pair("a rider with twenty trips", [[0, 1, 2]] * 20, Rider(max_trips=max_trips, without_id="own")),
+        pair("a rider with twenty trips", [[0, 1, 2]] * 20, Rider(max_trips=2, without_id="own")),
         *(pair(name, [list(trip)]) for name, trip in more),
     )
 

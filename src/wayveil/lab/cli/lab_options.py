@@ -78,9 +78,7 @@ OptionalWorld = Annotated[
 ]
 
 
-def open_places(
-    world: Path | None, bbox: str | None = None, walk_radius: float | None = None, date: str | None = None
-) -> "World":
+def open_places(world: Path | None, bbox: str | None = None, walk_radius: float | None = None) -> "World":
     """Open the public places that a command names."""
     from wayveil.world.opening import open_world
 
@@ -89,7 +87,7 @@ def open_places(
             "give the public places with --world: a feed, a list of places or grid:south,west,north,east@250, "
             "one of them"
         )
-    return open_world(world, bbox=bbox, service_date=date, walk_radius_metres=walk_radius)
+    return open_world(world, bbox=bbox, walk_radius_metres=walk_radius)
 
 
 def layout_of(columns: str | None, mapped: list[str] | None) -> Any:

@@ -124,10 +124,10 @@ def _chosen(
     )
 
 
-def stand_in_trips(world: World, riders: int, *, trips_per_rider: int = 1, seed: int = 0) -> Trips:
+def stand_in_trips(world: World, riders: int, *, seed: int = 0) -> Trips:
     """Simulated trips to tune on: as many riders as the data holder expects (a public guess)."""
     if not isinstance(world, Network):
         raise ParameterError(
             "trips can only be simulated on a network; for a plain list of places bring public trips of the same world"
         )
-    return simulate_riders(world, riders, seed=seed, trips_per_rider=trips_per_rider).trips
+    return simulate_riders(world, riders, seed=seed).trips
