@@ -1,5 +1,6 @@
 """Write files and folders that appear whole or not at all, also when a process is killed or two write at once."""
 
+import hashlib
 import os
 import shutil
 from collections.abc import Iterator
@@ -55,6 +56,12 @@ def write_first(path: Path, content: bytes) -> None:
         _write(draft, content, secret=True)
         flush(draft)
         os.link(draft, path)
+
+
+def hash_file(path: Path) -> str:
+    """SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def process_is_alive(process: int) -> bool:

@@ -7,10 +7,10 @@ import pytest
 
 from releases.small_counts import TAPS, counted, taps_of
 from wayveil.errors import BudgetExceededError, RefusedError
+from wayveil.files import hash_file
 from wayveil.privacy.keys import signing_key
 from wayveil.privacy.ledger import LedgerError, Policy, open_ledger
 from wayveil.released.released_trips import Datasheet
-from wayveil.released.verification import hash_file
 from wayveil.releases.priors import adopt, problem_of
 
 

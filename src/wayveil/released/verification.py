@@ -16,7 +16,7 @@ from shlex import quote
 from typing import Any
 
 from wayveil.errors import InputError
-from wayveil.files import write_whole
+from wayveil.files import hash_file, write_whole
 from wayveil.privacy.keys import key_fingerprint, key_path, own_public, signature_holds, signing_key
 from wayveil.released.approval import APPROVAL, Approval, read_approval
 
@@ -123,12 +123,6 @@ def verify_release(folder: str | Path, *, trust: str | None = None) -> Verified:
     found = Verified(folder, files, key_fingerprint(public), written_as, approval)
     _check_signer(found, trust)
     return found
-
-
-def hash_file(path: Path) -> str:
-    """SHA-256 of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _read(folder: Path, name: str) -> bytes:

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from wayveil.errors import InputError, ParameterError
+from wayveil.files import hash_file
 from wayveil.privacy.keys import (
     key_fingerprint,
     key_path,
@@ -26,7 +27,7 @@ from wayveil.privacy.keys import (
 from wayveil.privacy.ledger import Head, Ledger
 from wayveil.privacy.ledger.lines import canonical
 from wayveil.released.approval import Approval
-from wayveil.released.verification import MANIFEST, hash_file, is_revoked, is_trusted, pin
+from wayveil.released.verification import MANIFEST, is_revoked, is_trusted, pin
 from wayveil.released.verification import revoke as distrust
 from wayveil.releases.priors import problem_of
 

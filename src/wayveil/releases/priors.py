@@ -11,12 +11,13 @@ from shlex import quote
 from typing import Any
 
 from wayveil.errors import ParameterError, RefusedError
+from wayveil.files import hash_file
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.privacy.ledger import Days, Ledger, LedgerError, Line, LineFacts, Reservation
 from wayveil.privacy.ledger.conversion import Terms
 from wayveil.privacy.units import Unit
 from wayveil.released.released_trips import PRIOR, Datasheet, ReleasedTrips
-from wayveil.released.verification import ANY_KEY, MANIFEST, hash_file, verify_release
+from wayveil.released.verification import ANY_KEY, MANIFEST, verify_release
 from wayveil.releases.release import Release, holds_world, load_datasheet
 from wayveil.synthesis.model import Model
 from wayveil.taps.boardings import Boardings

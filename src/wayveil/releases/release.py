@@ -26,7 +26,7 @@ from wayveil.answers.answers import Answer
 from wayveil.answers.asked import Asked
 from wayveil.answers.asking import ask_release
 from wayveil.errors import InputError, ParameterError, WayveilError
-from wayveil.files import whole_folder
+from wayveil.files import hash_file, whole_folder
 from wayveil.mechanisms.registry import mechanism
 from wayveil.privacy.keys import public_text, signing_key
 from wayveil.privacy.ledger.conversion import Terms
@@ -37,7 +37,6 @@ from wayveil.released.verification import (
     MANIFEST,
     SIGNATURE,
     WITHOUT_WORLD,
-    hash_file,
     verify_release,
 )
 from wayveil.showing import show
@@ -183,9 +182,9 @@ def save_release(release: JudgedRelease, folder: Path, key: str | Path | None = 
         raise InputError("is no name for the folder of a release", file=folder)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InputError("already exists; a release is never written over another one", file=folder)
-    terms = Terms.of_datasheet(release.datasheet)
-    if release.reservation is not None:
-        release.reservation.require(terms)
+    if (held := release.reservation) is not None:
+        terms = Terms.of_datasheet(release.datasheet)
+        held.require(terms)
     signer = signing_key(key)
     folder.parent.mkdir(parents=True, exist_ok=True)
     try:
@@ -213,8 +212,8 @@ def save_release(release: JudgedRelease, folder: Path, key: str | Path | None = 
             (draft / SIGNATURE).write_bytes(signer.sign(manifest))
     except (OSError, pl.exceptions.PolarsError) as error:
         raise WayveilError(f"the release could not be written to {folder}: {error}") from error
-    if release.reservation is not None:
-        release.reservation.commit(hashlib.sha256(manifest).hexdigest(), {"folder": folder.name}, terms)
+    if held is not None:
+        held.commit(hashlib.sha256(manifest).hexdigest(), {"folder": folder.name}, terms)
     return folder
 
 
