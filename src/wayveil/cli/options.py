@@ -13,6 +13,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from wayveil.plan.meanings import MEANINGS
+
 if TYPE_CHECKING:
     from wayveil.releases.release import Release
 
@@ -24,26 +26,15 @@ Anyway = Annotated[
     bool, typer.Option("--anyway", help="Also print what the verdict of the release calls noise.")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for machines.")]
-BoundingBox = Annotated[
-    str | None,
-    typer.Option(help="Keep stops inside south,west,north,east (degrees), for example 52.3,13.1,52.7,13.8."),
-]
-ServiceDate = Annotated[str | None, typer.Option("--date", help="Keep the service of one day, YYYY-MM-DD.")]
-WalkRadius = Annotated[
-    float | None, typer.Option(help="Add walks between stops at most this many metres apart.")
-]
+BoundingBox = Annotated[str | None, typer.Option(help=MEANINGS["bbox"])]
+ServiceDate = Annotated[str | None, typer.Option("--date", help=MEANINGS["service_date"])]
+WalkRadius = Annotated[float | None, typer.Option(help=MEANINGS["walk_radius"])]
 TripColumns = Annotated[
     list[str] | None,
     typer.Option("--map", help="A column with another name, ours=theirs (stop_id=STATION); repeatable."),
 ]
 
-LedgerPlace = Annotated[
-    str | None,
-    typer.Option(
-        help="Ledger file or postgresql:// address. Default: WAYVEIL_HOME, a folder .wayveil here or above, or "
-        "~/.wayveil. `none` for no ledger."
-    ),
-]
+LedgerPlace = Annotated[str | None, typer.Option(help=MEANINGS["ledger"])]
 
 
 def present(facts: Mapping[str, Any], *, as_json: bool, title: str = "") -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from wayveil.errors import ParameterError
+from wayveil.plan.meanings import MEANINGS
 from wayveil.sources.column_names import parse_map
 
 if TYPE_CHECKING:
@@ -16,8 +17,13 @@ if TYPE_CHECKING:
 DATA, WHO, HOW = "What the data is", "Who is protected, and the price", "How it is counted and written"
 
 
-def _option(help: str, *names: str, panel: str, **more: Any) -> Any:
-    return typer.Option(*names, help=help, rich_help_panel=panel, **more)
+def _option(help: str, *names: str, panel: str) -> Any:
+    return typer.Option(*names, help=help, rich_help_panel=panel)
+
+
+def _key(key: str, panel: str, *names: str, **more: Any) -> Any:
+    """Make the option of a key of a plan, which says what the key means."""
+    return typer.Option(*names, help=MEANINGS[key], rich_help_panel=panel, **more)
 
 
 @dataclass(frozen=True)
@@ -33,39 +39,12 @@ class PlanOptions:
     plan: Annotated[
         Path | None, _option("The plan to follow; default: wayveil.toml here.", "--plan", "-p", panel=DATA)
     ] = None
-    world: Annotated[
-        str | None,
-        _option(
-            "Public places: a GTFS zip or folder, a saved network, a csv or GeoJSON of places, a text file with one "
-            "location per line, or grid:south,west,north,east@250 (cells of 250 m).",
-            "--world",
-            "-w",
-            panel=DATA,
-        ),
-    ] = None
-    bbox: Annotated[str | None, _option("Keep stops inside south,west,north,east (degrees).", panel=DATA)] = (
-        None
-    )
-    date: Annotated[str | None, _option("Keep the service of one day, YYYY-MM-DD.", panel=DATA)] = None
-    walk_radius: Annotated[
-        float | None, _option("Add walks between stops at most this many metres apart.", panel=DATA)
-    ] = None
-    rows: Annotated[
-        str | None,
-        _option(
-            "What a row is: `calls` (every stop passed), `legs` (where people board and alight), `pairs` (origin and "
-            "destination in one row), `taps` (boardings only), `points` (GPS). `wayveil check` says what it seems.",
-            "--rows",
-            "--visits",
-            panel=DATA,
-        ),
-    ] = None
-    ways: Annotated[
-        str | None,
-        _option(
-            "For legs and pairs: `routed` by the fastest path (default), or only the `ends`.", panel=DATA
-        ),
-    ] = None
+    world: Annotated[str | None, _key("place", DATA, "--world", "-w")] = None
+    bbox: Annotated[str | None, _key("bbox", DATA)] = None
+    date: Annotated[str | None, _key("service_date", DATA)] = None
+    walk_radius: Annotated[float | None, _key("walk_radius", DATA)] = None
+    rows: Annotated[str | None, _key("rows", DATA, "--rows", "--visits")] = None
+    ways: Annotated[str | None, _key("ways", DATA)] = None
     mapped: Annotated[
         list[str] | None,
         _option(
@@ -80,110 +59,25 @@ class PlanOptions:
             panel=DATA,
         ),
     ] = None
-    days: Annotated[
-        str | None, _option("The days that the rows are of, 2026-01-05/2026-01-11.", panel=DATA)
-    ] = None
-    epsilon: Annotated[
-        str | None,
-        _option(
-            "Privacy budget: a number or fraction, 0.5 or 1/2, from 0.001 to 1000.",
-            "--epsilon",
-            "-e",
-            panel=WHO,
-        ),
-    ] = None
-    delta: Annotated[
-        str | None,
-        _option(
-            "With rho or a trained mechanism: the chance that epsilon does not cover. Default: 1e-6.",
-            panel=WHO,
-        ),
-    ] = None
-    currency: Annotated[
-        str | None,
-        _option(
-            "`epsilon`: pure, Laplace noise; `rho`: the same epsilon at --delta, Gaussian noise.", panel=WHO
-        ),
-    ] = None
-    unit: Annotated[
-        str | None,
-        _option(
-            "Who is protected: rider, rider-day, trip, event, points (`--with consecutive=3`: so many visits of a "
-            "trip, one after the other) or window. Default: rider if there are riders.",
-            panel=WHO,
-        ),
-    ] = None
-    max_trips: Annotated[
-        int | None,
-        _option(
-            "Trips (days of taps) of one rider that are counted, chosen at random. Without it all of them count, by "
-            "weights (docs/weights.md).",
-            panel=WHO,
-            min=1,
-        ),
-    ] = None
-    max_taps: Annotated[
-        int | None,
-        _option("Taps of one rider, rider-day or window that count, with --way counts.", panel=WHO, min=1),
-    ] = None
-    no_rider: Annotated[
-        str | None,
-        _option("Rows without a rider: `refuse`, `drop`, or each a rider of its `own`.", panel=WHO),
-    ] = None
-    ledger: Annotated[
-        str | None,
-        _option(
-            "Ledger file or postgresql:// address; `none` for none. Default: WAYVEIL_HOME, a folder .wayveil here or "
-            "above, or ~/.wayveil.",
-            panel=WHO,
-        ),
-    ] = None
-    dataset: Annotated[
-        str | None, _option("Name of the dataset in the ledger; default: the file's name.", panel=WHO)
-    ] = None
-    policy_epsilon: Annotated[
-        str | None,
-        _option(
-            "For a dataset that the ledger does not know yet: what may be spent on it in all.", panel=WHO
-        ),
-    ] = None
-    new_people: Annotated[
-        bool,
-        _option(
-            "Nobody here is in another dataset of the ledger, although it looks so.",
-            "--new-people",
-            panel=WHO,
-        ),
-    ] = False
-    tuned_on_data: Annotated[
-        bool,
-        _option(
-            "Declare that parameters were chosen by looking at the raw rows.", "--tuned-on-data", panel=WHO
-        ),
-    ] = False
-    mechanism: Annotated[
-        str | None,
-        _option(
-            "See `wayveil lab mechanisms`. Default: weave; of taps tap-counts.",
-            "--mechanism",
-            "-m",
-            panel=HOW,
-        ),
-    ] = None
+    days: Annotated[str | None, _key("days", DATA)] = None
+    epsilon: Annotated[str | None, _key("epsilon", WHO, "--epsilon", "-e")] = None
+    delta: Annotated[str | None, _key("delta", WHO)] = None
+    currency: Annotated[str | None, _key("currency", WHO)] = None
+    unit: Annotated[str | None, _key("unit", WHO)] = None
+    max_trips: Annotated[int | None, _key("max_trips", WHO, min=1)] = None
+    max_taps: Annotated[int | None, _key("max_taps", WHO, min=1)] = None
+    no_rider: Annotated[str | None, _key("no_rider", WHO)] = None
+    ledger: Annotated[str | None, _key("ledger", WHO)] = None
+    dataset: Annotated[str | None, _key("name", WHO)] = None
+    policy_epsilon: Annotated[str | None, _key("policy_epsilon", WHO)] = None
+    new_people: Annotated[bool, _key("new_people", WHO, "--new-people")] = False
+    tuned_on_data: Annotated[bool, _key("tuned_on_data", WHO, "--tuned-on-data")] = False
+    mechanism: Annotated[str | None, _key("mechanism", HOW, "--mechanism", "-m")] = None
     parameters: Annotated[
         list[str] | None, _option("A parameter of the mechanism, name=value; repeatable.", "--set", panel=HOW)
     ] = None
-    preset: Annotated[
-        str | None, _option("`published`: parameters as the mechanism's authors set them.", panel=HOW)
-    ] = None
-    way: Annotated[
-        str | None,
-        _option(
-            "Taps: `cards` (chains of a card, protects riders), `counts` or `counts-first` (single taps), `study` "
-            "(protects nobody behind the taps).",
-            panel=HOW,
-        ),
-    ] = None
+    preset: Annotated[str | None, _key("preset", HOW)] = None
+    way: Annotated[str | None, _key("way", HOW)] = None
     prior: Annotated[
         list[str] | None,
         _option(
@@ -198,15 +92,12 @@ class PlanOptions:
             panel=HOW,
         ),
     ] = None
-    purpose: Annotated[str | None, _option("What the release is for.", panel=HOW)] = None
-    curator: Annotated[str | None, _option("Who publishes.", panel=HOW)] = None
+    purpose: Annotated[str | None, _key("purpose", HOW)] = None
+    curator: Annotated[str | None, _key("curator", HOW)] = None
     trips_out: Annotated[
         str | None, _option("How many private trips to draw: all, none, or a number.", panel=HOW)
     ] = None
-    engine: Annotated[
-        str | None,
-        _option("Where rows are counted: memory, stream (any size), spark, or auto; all equal.", panel=HOW),
-    ] = None
+    engine: Annotated[str | None, _key("engine", HOW)] = None
     others: Annotated[
         list[str] | None,
         _option(

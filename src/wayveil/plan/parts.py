@@ -20,6 +20,7 @@ from pydantic import (
 
 from wayveil.errors import ParameterError
 from wayveil.exports.menu import MENU
+from wayveil.plan.meanings import MEANINGS
 from wayveil.privacy.budget import exact, release_epsilon
 from wayveil.privacy.ledger.data_time import Days
 from wayveil.sources.bad_rows import RULES, require_rules
@@ -70,14 +71,8 @@ class Source(Part):
         description="Files, a folder or a pattern (taps-*.csv), together one table, relative to the plan; or the "
         "address of a database table (sqlite:///city.db?table=taps). In a series a name with %Y %m %d, or %G %V.",
     )
-    rows: VisitKind | None = Field(
-        None,
-        description="What a row is: calls, legs, pairs, taps or points (`wayveil check` says what it seems).",
-    )
-    ways: Ways | None = Field(
-        None,
-        description="Between the ends of legs and pairs: `routed` by the fastest path, or only the `ends`.",
-    )
+    rows: VisitKind | None = Field(None, description=MEANINGS["rows"])
+    ways: Ways | None = Field(None, description=MEANINGS["ways"])
     columns: str | dict[str, str] | tuple[str, ...] | None = Field(
         None,
         description="Columns with other names, ours = theirs; a known layout of taps; or, for points without a header, "
@@ -127,10 +122,7 @@ class Source(Part):
     opt_out: str | None = Field(
         None, description="The column with the wish not to be counted: such rows are dropped, each by itself."
     )
-    days: Days | None = Field(
-        None,
-        description="The days that the rows are of, 2026-01-05/2026-01-11; in a series the file's name says it.",
-    )
+    days: Days | None = Field(None, description=MEANINGS["days"])
     outside: Literal["refuse", "drop"] = Field(
         "refuse", description="Rows of other days: refuse the file, or drop each such row."
     )
@@ -217,17 +209,12 @@ WRITTEN = (
 class WorldVersion(Part):
     """A public description of the places, and from when to when it is in force."""
 
-    place: str = Field(
-        description="GTFS zip or folder, saved network (.npz), csv or GeoJSON of places, text file with one location "
-        "per line, or grid:south,west,north,east@250."
-    )
+    place: str = Field(description=MEANINGS["place"])
     first: date = Field(date.min, description="First day of data that is read over it.")
     last: date = Field(OPEN_END, description="Last day; open if left out.")
-    bbox: str | None = Field(None, description="Keep stops inside south,west,north,east (degrees).")
-    service_date: date | None = Field(None, description="Keep the service of one day.")
-    walk_radius: float | None = Field(
-        None, description="Add walks between stops at most this many metres apart."
-    )
+    bbox: str | None = Field(None, description=MEANINGS["bbox"])
+    service_date: date | None = Field(None, description=MEANINGS["service_date"])
+    walk_radius: float | None = Field(None, description=MEANINGS["walk_radius"])
 
 
 class Expected(Part):
@@ -257,29 +244,14 @@ class Allowance(Part):
 class Protection(Part):
     """Who is protected, how much a release may cost, and where that is booked."""
 
-    epsilon: Amount = Field(
-        description="Privacy budget of one release: a number or fraction, from 0.001 to 1000."
-    )
-    delta: Amount | None = Field(
-        None,
-        description="For trained mechanisms and rho: the chance that epsilon does not cover. Default: 1e-6.",
-    )
-    currency: Literal["epsilon", "rho"] = Field(
-        "epsilon",
-        description="`epsilon`: pure, Laplace noise. `rho`: the same epsilon at `delta`, Gaussian noise.",
-    )
+    epsilon: Amount = Field(description=MEANINGS["epsilon"])
+    delta: Amount | None = Field(None, description=MEANINGS["delta"])
+    currency: Literal["epsilon", "rho"] = Field("epsilon", description=MEANINGS["currency"])
     unit: Literal["rider", "rider-day", "trip", "event", "points", "window"] | None = Field(
-        None, description="Who is protected. Default: a rider where rows have riders."
+        None, description=MEANINGS["unit"]
     )
-    max_trips: int | None = Field(
-        None,
-        ge=1,
-        description="Trips (days or weeks of taps) of one rider that count, chosen at random; with weights, what all "
-        "of them count as together.",
-    )
-    max_taps: int | None = Field(
-        None, ge=1, description="Taps of one rider, rider-day or window that count, where taps are counted."
-    )
+    max_trips: int | None = Field(None, ge=1, description=MEANINGS["max_trips"])
+    max_taps: int | None = Field(None, ge=1, description=MEANINGS["max_taps"])
     bounding: Literal["draw", "weights"] | None = Field(
         None,
         description="`draw`: `max_trips` of a rider's trips count. `weights`: all of them count, together as "
@@ -296,20 +268,11 @@ class Protection(Part):
         ge=1,
         description="Visits of a trip, one after the other, that the unit points protects together.",
     )
-    no_rider: Literal["refuse", "drop", "own"] = Field(
-        "refuse", description="Rows without a rider: refuse, drop, or take each for a rider of its own."
-    )
-    ledger: str | None = Field(
-        None, description="Ledger file or postgresql:// address; `none` for none. Default: the one in reach."
-    )
-    policy_epsilon: Amount | None = Field(
-        None,
-        description="For a dataset that the ledger does not know: what may be spent on it in all, for ever.",
-    )
-    new_people: bool = Field(
-        False, description="Nobody here is in another dataset of the ledger, although it looks so."
-    )
-    tuned_on_data: bool = Field(False, description="Parameters were chosen by looking at the raw rows.")
+    no_rider: Literal["refuse", "drop", "own"] = Field("refuse", description=MEANINGS["no_rider"])
+    ledger: str | None = Field(None, description=MEANINGS["ledger"])
+    policy_epsilon: Amount | None = Field(None, description=MEANINGS["policy_epsilon"])
+    new_people: bool = Field(False, description=MEANINGS["new_people"])
+    tuned_on_data: bool = Field(False, description=MEANINGS["tuned_on_data"])
     sensitive: str | None = Field(
         None,
         description="Taps: a csv of sensitive stops (stop_id, merge_into): merged into the nearest other stop.",
@@ -333,17 +296,10 @@ class Protection(Part):
 class Method(Part):
     """Which mechanism counts what, with which parameters."""
 
-    mechanism: str | None = Field(
-        None, description="See `wayveil lab mechanisms`. Default: weave; for taps tap-counts."
-    )
-    preset: str | None = Field(
-        None, description="`published`: parameters as the mechanism's authors set them."
-    )
+    mechanism: str | None = Field(None, description=MEANINGS["mechanism"])
+    preset: str | None = Field(None, description=MEANINGS["preset"])
     parameters: dict[str, Any] = Field(default_factory=dict, description="Parameters of the mechanism.")
-    way: Literal["cards", "counts-first", "counts", "study"] | None = Field(
-        None,
-        description="Taps: chains of `cards`, single `counts`, `counts-first`, or `study` (protects nobody).",
-    )
+    way: Literal["cards", "counts-first", "counts", "study"] | None = Field(None, description=MEANINGS["way"])
     chain: Literal["day", "week"] | None = Field(None, description="Taps: a trip is a rider's day or week.")
     alightings: bool = Field(False, description="Taps, way cards: add where riders get off.")
     rider_rules: str | None = Field(None, description="Taps: TOML file of rules by which riders are made.")
@@ -379,10 +335,7 @@ class Output(Part):
 class Machine(Part):
     """Where rows are counted; all engines give the same release."""
 
-    engine: Literal["auto", "memory", "stream", "spark"] = Field(
-        "auto",
-        description="memory, stream (files of any size, piece by piece), spark, or auto (docs/scale.md).",
-    )
+    engine: Literal["auto", "memory", "stream", "spark"] = Field("auto", description=MEANINGS["engine"])
     spark: str | None = Field(None, description="Address of Spark: local[2], spark://host:7077 or sc://host.")
     scratch: str | None = Field(None, description="Folder for temporary files of stream and spark.")
     memory: float = Field(6, ge=0.001, description="GiB that noisy answers may take.")

@@ -13,6 +13,7 @@ from pydantic import Field, ValidationError, field_validator, model_validator
 
 from wayveil.errors import ParameterError
 from wayveil.plan.file_names import NamePattern
+from wayveil.plan.meanings import MEANINGS
 from wayveil.plan.needs import Need, refuse_contradictory, refuse_unanswerable
 from wayveil.plan.parts import (
     OPEN_END,
@@ -84,9 +85,9 @@ class Plan(Part):
     ('pairs', Fraction(1, 1))
     """
 
-    name: str = Field("", description="Name of the dataset in the ledger; default: that of the file.")
-    curator: str = Field("", description="Who publishes; goes into the datasheet.")
-    purpose: str = Field("", description="What the release is for; goes into the datasheet and the ledger.")
+    name: str = Field("", description=MEANINGS["name"])
+    curator: str = Field("", description=MEANINGS["curator"])
+    purpose: str = Field("", description=MEANINGS["purpose"])
     curator_type: Literal["", "Government", "Industry", "Nonprofit"] = Field(
         "",
         description="What kind of body publishes: Government, Industry or Nonprofit; for public registries.",

@@ -7,20 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from wayveil.errors import ParameterError
+from wayveil.plan.meanings import MEANINGS
 
 if TYPE_CHECKING:
     from wayveil.taps.taps import Taps
     from wayveil.world.world import World
 
-WorldFile = Annotated[
-    Path,
-    typer.Option(
-        "--world",
-        "-w",
-        help="Public places: a GTFS zip or folder, a saved network (.npz), a csv or GeoJSON of places, a text file "
-        "with one location per line, or a grid: grid:south,west,north,east@250 (cells of 250 m).",
-    ),
-]
+WorldFile = Annotated[Path, typer.Option("--world", "-w", help=MEANINGS["place"])]
+OptionalWorld = Annotated[Path | None, typer.Option("--world", "-w", help=MEANINGS["place"])]
 Stations = Annotated[bool, typer.Option(help="Merge platforms into their stations.")]
 Preset = Annotated[
     str | None,
@@ -29,15 +23,8 @@ Preset = Annotated[
         "what is set besides goes first. Mechanisms without one refuse."
     ),
 ]
-Epsilon = Annotated[
-    str,
-    typer.Option(
-        "--epsilon", "-e", help="Privacy budget: a number or fraction, 0.5 or 1/2, from 0.001 to 1000."
-    ),
-]
-DatasetName = Annotated[
-    str | None, typer.Option(help="Name of the dataset in the ledger; default: the file's name.")
-]
+Epsilon = Annotated[str, typer.Option("--epsilon", "-e", help=MEANINGS["epsilon"])]
+DatasetName = Annotated[str | None, typer.Option(help=MEANINGS["name"])]
 DAYS = 6  # of the study's period
 
 TapFile = Annotated[Path, typer.Argument(help="The taps (csv or parquet).")]
@@ -65,15 +52,6 @@ OptOut = Annotated[
     str | None,
     typer.Option(
         help="Column with the wish not to be counted (1, true, yes): such rows are left out, each by itself."
-    ),
-]
-OptionalWorld = Annotated[
-    Path | None,
-    typer.Option(
-        "--world",
-        "-w",
-        help="GTFS zip or folder, saved network, list of places, or grid:south,west,north,east@250 (cells of 250 m; "
-        "@0.02deg: of degrees).",
     ),
 ]
 
