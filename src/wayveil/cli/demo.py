@@ -11,6 +11,21 @@ from wayveil.errors import InputError
 from wayveil.progress import shown
 
 MARK = ".wayveil-demo"
+# What the plan of the demo says beside its budget.
+SAID = {
+    "files": "raw-trips.parquet",
+    "world": "city.zip",
+    "walk_radius": 250,
+    "rows": "calls",
+    "unit": "rider",
+    "max_trips": 2,
+    "ledger": "ledger",
+    "name": "demo",
+    "curator": "Wayveil demo",
+    "purpose": "showing what a release holds",
+    "region": "a simulated city",
+    "contact": "nobody, it is simulated",
+}
 
 
 def demo(
@@ -41,23 +56,7 @@ def demo(
 
     budget = release_epsilon(epsilon)
     _start_afresh(out)
-    plan = Plan.of(
-        files="raw-trips.parquet",
-        world="city.zip",
-        walk_radius=250,
-        rows="calls",
-        epsilon=budget,
-        unit="rider",
-        max_trips=2,
-        ledger="ledger",
-        policy_epsilon=10 + budget,
-        name="demo",
-        curator="Wayveil demo",
-        purpose="showing what a release holds",
-        region="a simulated city",
-        contact="nobody, it is simulated",
-        path=out / NAME,
-    )
+    plan = Plan.of(epsilon=budget, policy_epsilon=10 + budget, path=out / NAME, **SAID)
     with shown(not quiet and not as_json):
         write_city(out / "city.zip", seed=seed)
         city = open_plan_world(plan)

@@ -175,27 +175,35 @@ def verify(
     present({**facts, "verdict": "as signed"}, as_json=as_json)
 
 
-def export(
-    release: ReleaseFolder,
+@dataclass(frozen=True)
+class ExportOptions:
+    """Options of `export`: the format, and what a release does not say itself."""
+
     out: Annotated[
         Path,
         typer.Option(
             "--out", "-o", help="The file to write; a folder for tides and gtfs-ride, two files for flowmap."
         ),
-    ],
-    kind: Annotated[str, typer.Option("--format", "-f", help=menu_text())] = "od",
+    ]
+    kind: Annotated[str, typer.Option("--format", "-f", help=menu_text())] = "od"
     put_on: Annotated[
         str | None,
         typer.Option(help="A date, YYYY-MM-DD, for released trips that have none, in formats with dates."),
-    ] = None,
-    feed: Annotated[Path | None, typer.Option(help="GTFS feed whose runs gtfs-ride names.")] = None,
+    ] = None
+    feed: Annotated[Path | None, typer.Option(help="GTFS feed whose runs gtfs-ride names.")] = None
     said: Annotated[
         list[str] | None,
         typer.Option(
             "--with",
             help="What the plan did not say, key=value: curator, curator_type, purpose, region, contact; repeatable.",
         ),
-    ] = None,
+    ] = None
+
+
+@grouped
+def export(
+    release: ReleaseFolder,
+    options: ExportOptions,
     anyway: Anyway = False,
     world: HeldWorld = None,
     as_json: AsJson = False,
@@ -213,8 +221,9 @@ def export(
     from wayveil.plan.ordering import parse_settings
 
     private = open_release(release, world)
-    stated = parse_settings(said or [], "--with")
-    files = write(private, kind, out, anyway=anyway, put_on=put_on, feed=feed, stated=stated)
+    kind, stated = options.kind, parse_settings(options.said or [], "--with")
+    put_on, feed = options.put_on, options.feed
+    files = write(private, kind, options.out, anyway=anyway, put_on=put_on, feed=feed, stated=stated)
     facts = {"format": kind, "written_to": [str(file) for file in files]}
     verdict = judge_format(private, kind, anyway=True)
     present({**facts, "verdict": verdict} if verdict else facts, as_json=as_json)

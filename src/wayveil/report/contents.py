@@ -106,25 +106,18 @@ class Contents:
     said: dict[str, str]
 
     @classmethod
-    def of(
-        cls,
-        released: JudgedRelease | Trips,
-        raw: Trips | None = None,
-        *,
-        top: int = TOP,
-    ) -> "Contents":
+    def of(cls, released: JudgedRelease | Trips, raw: Trips | None = None) -> "Contents":
         """Compute all of it. Of bare trips there are no bars, no answers and no picture of a model."""
         release = released if isinstance(released, JudgedRelease) else None
         private = released.trips if isinstance(released, JudgedRelease) else released
         if raw is not None:
             check_comparable(raw, private)
         world = private.world
-        names: NDArray[np.str_] = world.labels
         bars = NoiseBars(release)
         tables: list[AnswerTable] = []
         unanswered: list[str] = []
         if release is not None and release.visits_are_taps:
-            tables, unanswered = answer_tables(release, raw, top=top)
+            tables, unanswered = answer_tables(release, raw, top=TOP)
         trie = None
         if release is not None and isinstance(release.model, Nests):
             trie = trie_chart(release.model.nested(), world)
@@ -141,40 +134,14 @@ class Contents:
             withheld |= {"moves", "patterns"}
             if release is not None:
                 lengths, said["lengths"] = distance_chart(release, raw)
-
-        def rank(section: str, count: Callable[[Trips], Ints]) -> list[Row]:
-            """The busiest stops by one kind of number."""
-            if section in withheld:
-                return []
-            return ranking(
-                lambda i: str(names[i]),
-                count(private),
-                None if raw is None else count(raw),
-                top,
-                bars.judge(SECTIONS[section][0], count(private)),
-            )
-
         return cls(
             maps=_maps(world, private, raw, bars, withheld),
             matrices=matrices,
             hours=None if "hours" in withheld else hour_chart(private, raw, bars),
             lengths=lengths,
             trie=trie,
-            stops=rank("stops", stop_counts),
-            origins=rank("origins", origin_counts),
-            moves=[]
-            if "moves" in withheld
-            else move_ranking(
-                names,
-                PairFlows.of(edge_flows(private)),
-                None if raw is None else PairFlows.of(edge_flows(raw)),
-                top,
-                bars,
-            ),
-            journeys=_journeys(release, private, raw, names, top, bars),
-            patterns=[]
-            if "patterns" in withheld
-            else [_patterns(kind, private, raw, top, bars) for kind in _KINDS],
+            **_rankings(private, raw, bars, withheld),
+            journeys=_journeys(release, private, raw, bars),
             answers=tables,
             unanswered=unanswered,
             expected=None if release is None else expected_table(release),
@@ -208,9 +175,7 @@ class Contents:
         return written
 
 
-def write_pictures(
-    folder: str | Path, private: Trips, raw: Trips | None = None, *, top: int = TOP
-) -> list[Path]:
+def write_pictures(folder: str | Path, private: Trips, raw: Trips | None = None) -> list[Path]:
     """Maps, origin-destination matrices, visits by hour, trip lengths and tables of what is most frequent.
 
     Every picture lies beside its numbers as csv. With the raw trips, which then stand beside, it is not for
@@ -219,7 +184,7 @@ def write_pictures(
     >>> len(wv.write_pictures(folder / "pictures", made.trips)) > 0
     True
     """
-    return Contents.of(private, raw, top=top).save(folder)
+    return Contents.of(private, raw).save(folder)
 
 
 def _maps(
@@ -237,23 +202,41 @@ def _maps(
     return flow_maps(world, private, raw) if isinstance(world, Network) and "moves" not in withheld else None
 
 
-def _journeys(
-    release: JudgedRelease | None,
-    private: Trips,
-    raw: Trips | None,
-    names: NDArray[np.str_],
-    top: int,
-    bars: NoiseBars,
-) -> list[Row]:
+def _rankings(
+    private: Trips, raw: Trips | None, bars: NoiseBars, withheld: Collection[str]
+) -> dict[str, Any]:
+    """The busiest stops, origins and moves, and the most frequent patterns; nothing of what is withheld."""
+    names: NDArray[np.str_] = private.world.labels
+
+    def rank(section: str, count: Callable[[Trips], Ints]) -> list[Row]:
+        if section in withheld:
+            return []
+        made, real = count(private), None if raw is None else count(raw)
+        return ranking(lambda i: str(names[i]), made, real, TOP, bars.judge(SECTIONS[section][0], made))
+
+    def flows(side: Trips) -> PairFlows:
+        return PairFlows.of(edge_flows(side))
+
+    return {
+        "stops": rank("stops", stop_counts),
+        "origins": rank("origins", origin_counts),
+        "moves": []
+        if "moves" in withheld
+        else move_ranking(names, flows(private), None if raw is None else flows(raw), TOP, bars),
+        "patterns": [_patterns(kind, private, raw, bars) for kind in _KINDS if "patterns" not in withheld],
+    }
+
+
+def _journeys(release: JudgedRelease | None, private: Trips, raw: Trips | None, bars: NoiseBars) -> list[Row]:
     """The busiest journeys; where raw ones do not stand beside, only those that stand out of the noise."""
-    rows = journey_ranking(names, private, raw, top, bars)
+    rows = journey_ranking(private.world.labels, private, raw, TOP, bars)
     if release is None or raw is not None:
         return rows
     return standing_out(rows, release.accuracy.of("journeys"), len(private))
 
 
-def _patterns(kind: str, private: Trips, raw: Trips | None, top: int, bars: NoiseBars) -> PatternTable:
-    data = top_table(private, raw, top, gapped=kind == "gapped", bars=bars)
+def _patterns(kind: str, private: Trips, raw: Trips | None, bars: NoiseBars) -> PatternTable:
+    data = top_table(private, raw, TOP, gapped=kind == "gapped", bars=bars)
     order = _HEADS if raw is not None else ("private_rank", *_HEADS)
     shown = [name for name in dict.fromkeys(order) if name in data.columns]
     rows = [

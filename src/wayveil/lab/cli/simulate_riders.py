@@ -113,8 +113,8 @@ def riders(options: RiderOptions, spoken: Spoken) -> None:
 
         wayveil lab simulate riders city.zip --riders 10000 --out trips.parquet
     """
-    from wayveil.simulate.city import hotspots_beside, simulate_city_in_parts, write_hotspots
-    from wayveil.trips.visits import write_parts, write_visits
+    from wayveil.simulate.city import hotspots_beside, write_hotspots
+    from wayveil.trips.visits import write_visits
     from wayveil.world.network import Network
     from wayveil.world.opening import open_world
 
@@ -146,28 +146,15 @@ def riders(options: RiderOptions, spoken: Spoken) -> None:
         if not isinstance(city, Network):
             raise ParameterError("riders are simulated on a network; give a GTFS feed or a saved network")
         if options.trips is not None:
-            parts = simulate_city_in_parts(
-                city,
-                options.trips,
-                seed=options.seed,
-                cost=way or "metres",
-                hotspots=drawn,
-                trips_per_rider=options.trips_per_rider or 1,
-                times=options.times,
-            )
-            written = write_parts(parts, options.out, riders=True, total=options.trips)
-            present({**written, "written_to": str(options.out)}, as_json=spoken.as_json)
+            present(_write_parts(options, city, way, drawn), as_json=spoken.as_json)
             return
-        made = _simulate(
-            kind, city, options.riders, options.seed, way, drawn, options.trips_per_rider or 1, options.times
-        )
+        made = _simulate(kind, city, options, way, drawn)
         write_visits(made.trips, options.out, riders=True)
         facts: dict[str, object] = {**made.trips.describe(), "written_to": str(options.out)}
         if kind is Like.STUDY:
             facts["hotspots"] = len(made.hotspots)
-            facts["hotspots_written_to"] = str(
-                write_hotspots(hotspots_beside(options.out), city, made.hotspots)
-            )
+            written = write_hotspots(hotspots_beside(options.out), city, made.hotspots)
+            facts["hotspots_written_to"] = str(written)
     present(facts, as_json=spoken.as_json)
     if walk is not None:
         said = f"Riders walk up to {walk:g} m between stops: give --walk-radius {walk:g} where you open this world."
@@ -210,15 +197,33 @@ def _hotspots(text: str) -> int | list[str]:
     return read_hotspots(Path(text))
 
 
+def _write_parts(
+    options: RiderOptions, city: "Network", cost: "Cost | None", hotspots: int | list[str] | None
+) -> dict[str, object]:
+    """Write any number of trips of the study's riders, part by part."""
+    from wayveil.simulate.city import simulate_city_in_parts
+    from wayveil.trips.visits import write_parts
+
+    assert options.trips is not None
+    parts = simulate_city_in_parts(
+        city,
+        options.trips,
+        seed=options.seed,
+        cost=cost or "metres",
+        hotspots=hotspots,
+        trips_per_rider=options.trips_per_rider or 1,
+        times=options.times,
+    )
+    written = write_parts(parts, options.out, riders=True, total=options.trips)
+    return {**written, "written_to": str(options.out)}
+
+
 def _simulate(
     kind: Like,
     city: "Network",
-    riders: int,
-    seed: int,
+    options: RiderOptions,
     cost: "Cost | None",
     hotspots: int | list[str] | None,
-    trips_per_rider: int,
-    times: bool,
 ) -> "CityRiders":
     import numpy as np
 
@@ -227,19 +232,16 @@ def _simulate(
     from wayveil.simulate.riders import simulate_riders
     from wayveil.simulate.week import simulate_week
 
+    riders, seed, times = options.riders, options.seed, options.times
+    each = options.trips_per_rider or 1
     if kind is Like.STUDY:
+        way = cost or "metres"
         return simulate_city(
-            city,
-            riders,
-            seed=seed,
-            cost=cost or "metres",
-            hotspots=hotspots,
-            trips_per_rider=trips_per_rider,
-            times=times,
+            city, riders, seed=seed, cost=way, hotspots=hotspots, trips_per_rider=each, times=times
         )
     if kind is Like.CITY:
         return simulate_riders(
-            city, riders, seed=seed, cost=cost or "seconds", trips_per_rider=trips_per_rider, times=times
+            city, riders, seed=seed, cost=cost or "seconds", trips_per_rider=each, times=times
         )
     nowhere = np.zeros(0, np.int32)
     if kind is Like.LINES:
