@@ -10,6 +10,7 @@ import typer
 
 from wayveil.cli.ledger import Place, existing_ledger
 from wayveil.cli.options import AsJson, present
+from wayveil.errors import ParameterError
 
 Officer = Annotated[bool, typer.Option("--officer", help="The officer's key instead of the signing key.")]
 
@@ -135,7 +136,6 @@ def head(
 
 def _new_passphrase() -> str:
     """Ask twice at a terminal; elsewhere take the one of WAYVEIL_PASSPHRASE, or none."""
-    from wayveil.errors import ParameterError
     from wayveil.privacy.keys import PASSPHRASE
 
     if not sys.stdin.isatty():

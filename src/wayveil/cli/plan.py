@@ -9,7 +9,7 @@ import typer
 
 from wayveil.cli.options import AsJson, grouped, present, present_rows, say_lines
 from wayveil.cli.plan_options import PlanOptions
-from wayveil.errors import ParameterError
+from wayveil.errors import ParameterError, decimal
 from wayveil.progress import shown
 
 if TYPE_CHECKING:
@@ -143,7 +143,6 @@ def status(
 
 def _say_costs(plan: "Plan", *, as_json: bool) -> None:
     """Say what a plan costs a daily rider under each unit, and the noise under each accounting."""
-    from wayveil.errors import decimal
     from wayveil.series.accounting import budget_words, costs_by_unit, noise_by_accounting
 
     at = f"at delta {float(plan.delta):g}"

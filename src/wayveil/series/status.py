@@ -8,6 +8,7 @@ from typing import Any, Literal
 from wayveil.errors import decimal
 from wayveil.plan.plan import Plan
 from wayveil.privacy.ledger import Ledger, SpanStatement
+from wayveil.privacy.ledger.data_limit import DataTimeSums
 from wayveil.privacy.ledger.data_time import Days, label, span_of, spans_in
 from wayveil.privacy.zcdp import epsilon_of
 from wayveil.series.accounting import budget_words, policy_of
@@ -160,8 +161,6 @@ def _state(folder: SeriesFolder, name: str, days: Days, after: date, booked: dic
 
 def _untouched(plan: Plan, whole: Days) -> SpanStatement:
     """A span that nothing was spent on yet; what an earlier one leaves to it shows once something is."""
-    from wayveil.privacy.ledger.data_limit import DataTimeSums
-
     limit = policy_of(plan).data
     assert limit is not None
     sums = DataTimeSums(limit, plan.allowance.unit)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from wayveil.disclosures import DAMAGED, EMPTY
@@ -37,8 +38,6 @@ def read_matched(path: str | Path, world: World, *, on_unknown: OnUnknown = "err
 
     Visits in a row to one place are merged. A trip through a place that the world lacks is an error or dropped.
     """
-    import polars as pl
-
     path = Path(path)
     findings = Findings(path, strict=True)
     ways = [

@@ -8,6 +8,7 @@ import typer
 
 from wayveil.errors import ParameterError
 from wayveil.plan.meanings import MEANINGS
+from wayveil.sources.column_names import parse_map
 
 if TYPE_CHECKING:
     from wayveil.taps.taps import Taps
@@ -70,7 +71,6 @@ def open_places(world: Path | None, bbox: str | None = None, walk_radius: float 
 
 def layout_of(columns: str | None, mapped: list[str] | None) -> Any:
     """Columns of a tap file: a layout by name, or columns named one by one."""
-    from wayveil.sources.column_names import parse_map
     from wayveil.taps.columns import ColumnMap
 
     if not mapped:

@@ -138,7 +138,6 @@ def audit(
 
         wayveil lab audit weave --fast
     """
-    from wayveil.errors import ParameterError
     from wayveil.lab.audits.run_audits import run_audits
 
     if not everything and not mechanism:

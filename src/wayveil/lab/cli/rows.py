@@ -20,7 +20,7 @@ from wayveil.cli.options import (
     remark,
 )
 from wayveil.cli.plan_options import PlanOptions
-from wayveil.errors import ParameterError
+from wayveil.errors import InputError, ParameterError
 from wayveil.lab.cli.lab_options import (
     DatasetName,
     Stations,
@@ -84,7 +84,6 @@ def draw(options: MapOptions, spoken: Spoken) -> None:
 
         wayveil lab map trips.csv --world city.zip --out map.html
     """
-    from wayveil.errors import InputError
     from wayveil.releases.accounts import note_look
     from wayveil.report.maps import write_map_page
     from wayveil.simulate.city import read_hotspots

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 
 from wayveil.arrays import Floats, Ints
-from wayveil.world.grid_moves import DISTANCES, MOVES, SECTORS, GridMoves
+from wayveil.world.grid_moves import DIRECTIONS, DISTANCES, MOVES, SECTORS, GridMoves
 
 # How strongly the table of a zone is drawn to that of the city: so many deviations of its noise.
 BACK_OFF = 2.0
@@ -88,8 +88,6 @@ class HopTables:
 
 def straight_on(sectors: int) -> Floats:
     """Return what public knowledge says of the next move: rather towards the destination than away from it."""
-    from wayveil.world.grid_moves import DIRECTIONS
-
     towards = np.arange(sectors) * 2 * np.pi / sectors
     move = np.arctan2(DIRECTIONS[:, 0], DIRECTIONS[:, 1])
     weight = np.exp(4 * np.cos(towards[:, None] - move[None, :]))
