@@ -6,8 +6,11 @@ from dataclasses import replace
 import pytest
 
 from wayveil.errors import ParameterError, WayveilError
+from wayveil.files import write_whole
 from wayveil.lab.studies import run_study as run
 from wayveil.lab.studies import study_page as page
+from wayveil.lab.studies.docs import OLDER, study_markdown
+from wayveil.lab.studies.exhibits import study_record
 from wayveil.lab.studies.figure_verdicts import NOT_MEASURED, compare, falls, grows, judge
 from wayveil.lab.studies.lab import Lab, StudySource
 from wayveil.lab.studies.run_study import find_study, run_study, studies
@@ -251,8 +254,31 @@ def test_what_a_page_says_of_cells_makes_no_cell_older():
     assert changed({**cells, **page}) == []
 
 
+def test_code_of_parts_apart_is_kept_apart(lab, monkeypatch):
+    def whole(setting, repetition):
+        write_whole(lab.out.parent / "sheet", "a datasheet")
+        return measure(setting, repetition)
+
+    def with_releases(lab):
+        study = toy(lab, ("ours",))
+        apart = StudyPart("releases", study.parts[0].settings, whole, apart=True)
+        shown = Exhibit("Releases", "whole ones", "releases", published=False)
+        return replace(study, parts=(*study.parts, apart), exhibits=(*study.exhibits, shown))
+
+    lab.out.mkdir(parents=True)
+    monkeypatch.setattr(run, "find_study", lambda name, lab: with_releases(lab))
+    code, apart = run.code_of("toy")
+    assert "files.py" in apart
+    assert "files.py" not in code
+    study, results = run_study("toy", lab, workers=1)
+    record = {"study": "toy", "code": {}, "apart": {"files.py": {"functions": ["*"], "digest": "0"}}}
+    charts = {one.label: () for one in study.exhibits}
+    text = study_markdown(study_record(study, results, judge(study, results), charts, "tiny", []) | record)
+    assert text.index("### Releases: whole ones") < text.rindex(f"**{OLDER}.**")
+
+
 def test_cells_of_older_code_are_not_mixed_with_new_ones(lab, monkeypatch):
-    monkeypatch.setattr(run, "code_of", lambda name: {"files.py": {"functions": ["*"], "digest": "0"}})
+    monkeypatch.setattr(run, "code_of", lambda name: ({"files.py": {"functions": ["*"], "digest": "0"}}, {}))
     quick = replace(lab, scale="quick")
     run_study("toy", quick, workers=1)
     with pytest.raises(ParameterError, match=r"made with older code \(since then changed: files.py\)"):

@@ -97,14 +97,15 @@ def study_markdown(record: dict[str, Any], *, tables_only: bool = False) -> str:
             if one["label"] in labels
         ),
     ]
+    stale = bool(changed(record.get("apart") or record.get("code")))
     for exhibit in shown:
-        lines += _exhibit(record["study"], exhibit)
+        lines += _exhibit(record["study"], exhibit, older=stale and exhibit.get("apart", False))
     lines += [f"- {place}: {reason}" for place, reason in record["gaps"]]
     return "\n".join(lines)
 
 
-def _exhibit(study: str, exhibit: dict[str, Any]) -> list[str]:
-    lines = ["", f"### {exhibit['label']}: {exhibit['title']}", ""]
+def _exhibit(study: str, exhibit: dict[str, Any], *, older: bool) -> list[str]:
+    lines = ["", f"### {exhibit['label']}: {exhibit['title']}", "", *([f"**{OLDER}.**", ""] if older else [])]
     words = " ".join(filter(None, [exhibit["said"], exhibit["note"]]))
     lines += [words, ""] if words else []
     if exhibit["missing"]:

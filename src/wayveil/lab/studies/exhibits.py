@@ -249,6 +249,7 @@ def study_record(
         "exhibits": [_exhibit(study, one, results, charts[one.label]) for one in study.exhibits],
         "gaps": results.gaps(),
         "code": results.code,
+        "apart": results.apart,
     }
 
 
@@ -258,6 +259,7 @@ def _exhibit(study: Study, exhibit: Exhibit, results: Results, charts: Sequence[
     return {
         "label": exhibit.label,
         "title": exhibit.title,
+        "apart": bool(exhibit.parts) and all(study.part(part).apart for part in exhibit.parts),
         "shape": exhibit.shape,
         "down": exhibit.down,
         "note": exhibit.note,

@@ -116,7 +116,7 @@ def run_study(
         done[cell.key] = found
     # A tiny run does not keep its code.
     code = {**store.code, **page_sources(own_folder(name))} if store.code else {}
-    return study, Results.of([done[cell.key] for cell in cells if cell.key in done], code)
+    return study, Results.of([done[cell.key] for cell in cells if cell.key in done], code, store.apart)
 
 
 def own_folder(name: str) -> Path:
@@ -124,13 +124,21 @@ def own_folder(name: str) -> Path:
     return ROOT / "lab" / "studies" / name.replace("-", "_")
 
 
-def code_of(name: str) -> Sources:
-    """Return the code that the cells of a study use, as a tiny run of it shows."""
+def code_of(name: str) -> tuple[Sources, Sources]:
+    """Return the code that the cells of a study use, as a tiny run of it shows, and what only parts apart use."""
+    own = own_folder(name)
     with TemporaryDirectory() as folder, noted() as codes:
         study = find_study(name, Lab(scale="tiny", out=Path(folder)))
-        for cell in plan(study, 1):
-            examine(study, cell)
-    return sources_of(codes, own_folder(name))
+        cells = plan(study, 1)
+        for cell in cells:
+            if not study.part(cell.part).apart:
+                examine(study, cell)
+        before = set(codes)
+        for cell in cells:
+            if study.part(cell.part).apart:
+                examine(study, cell)
+    shared, every = sources_of(before, own), sources_of(codes, own)
+    return shared, {file: source for file, source in every.items() if source != shared.get(file)}
 
 
 def examine(study: Study, cell: StudyCell) -> dict[str, Any]:
@@ -173,8 +181,8 @@ class Store:
         note = folder / "study.json"
         if not note.exists():
             # Tiny runs say nothing, and what they say is never kept.
-            self.code = {} if lab.scale == "tiny" else code_of(study.name)
-            write_whole(note, json.dumps({**about, "code": self.code}, indent=1))
+            self.code, self.apart = ({}, {}) if lab.scale == "tiny" else code_of(study.name)
+            write_whole(note, json.dumps({**about, "code": self.code, "apart": self.apart}, indent=1))
             return
         try:
             before = json.loads(note.read_text())
@@ -186,8 +194,8 @@ class Store:
                     f"{folder} holds a study with another {part} ({_short(before.get(part))}, not {_short(now)}); "
                     "choose another folder"
                 )
-        self.code = before.get("code", {})
-        if lab.scale != "tiny" and (others := changed(self.code)):
+        self.code, self.apart = before.get("code", {}), before.get("apart", {})
+        if lab.scale != "tiny" and (others := changed({**self.code, **self.apart})):
             raise ParameterError(
                 f"{folder} holds cells made with older code (since then changed: {_short(others)}); choose another "
                 "folder"

@@ -79,12 +79,17 @@ def tabled(columns: Sequence[str], rows: Mapping[str, Sequence[float]]) -> dict[
 
 @dataclass(frozen=True)
 class StudyPart:
-    """An experiment. `measure` is called once for every setting and repetition (from 0), in any order and process."""
+    """An experiment. `measure` is called once for every setting and repetition (from 0), in any order and process.
+
+    apart   it makes whole releases, datasheets and all, and is about nothing that is held against the study: its code
+            is kept apart, so that a change in it makes no other figure older
+    """
 
     name: str
     settings: Sequence[Setting]
     measure: Measure
     repetitions: int = 1
+    apart: bool = False
 
 
 @dataclass(frozen=True)

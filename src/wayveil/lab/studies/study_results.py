@@ -37,9 +37,12 @@ class Results:
     table: pl.DataFrame
     cells: Sequence[Mapping[str, Any]]
     code: Sources
+    apart: Sources
 
     @classmethod
-    def of(cls, cells: Sequence[Mapping[str, Any]], code: Sources | None = None) -> "Results":
+    def of(
+        cls, cells: Sequence[Mapping[str, Any]], code: Sources | None = None, apart: Sources | None = None
+    ) -> "Results":
         """Put the cells together; one that was refused or failed is a row with its message."""
         rows: list[dict[str, Any]] = []
         for cell in cells:
@@ -56,7 +59,7 @@ class Results:
         table = pl.DataFrame(rows, schema=schema, infer_schema_length=None).with_columns(
             pl.col("value").fill_nan(None)
         )
-        return cls(table, cells, code or {})
+        return cls(table, cells, code or {}, apart or {})
 
     @cached_property
     def seconds(self) -> float:

@@ -66,6 +66,6 @@ def _parts(lab: Lab, trials: BcTransitTrials) -> tuple[StudyPart, ...]:
         StudyPart("noiseless", clean, trials.queries_of),
         StudyPart("leak", leak, trials.queries_of, repetitions),
         StudyPart("crowding", crowding, trials.queries_of, repetitions),
-        StudyPart("ways", crossed(way=WAYS, epsilon=ends), trials.ways),
+        StudyPart("ways", crossed(way=WAYS, epsilon=ends), trials.ways, apart=True),
         cards_part(lab),
     )

@@ -39,7 +39,7 @@ def cards_part(lab: Lab) -> StudyPart:
     if lab.scale == "full":
         path = lab.public_file("buenos-aires/taps.csv", "10,000 public cards of Buenos Aires (SUBE), one day")
     settings = crossed(mechanism=subjects(), epsilon=EPSILONS)
-    return StudyPart("cards", settings if lab.scale == "full" else [], Cards(lab, path).trial, 5)
+    return StudyPart("cards", settings if lab.scale == "full" else [], Cards(lab, path).trial, 5, apart=True)
 
 
 def cards_exhibit() -> Exhibit:

@@ -15,6 +15,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from wayveil.attacks.targets import people_of, some_people
+from wayveil.counting.local import LocalCounter
 from wayveil.lab.strap.strap_study import StrapSettings, StrapStudy
 from wayveil.lab.studies.lab import Lab, invented_city
 from wayveil.lab.studies.study import CellOutcome, Setting, figures
@@ -22,7 +23,9 @@ from wayveil.lab.syntactic.glove import draw_trips, fingerprints, merge_groups
 from wayveil.lab.syntactic.method import Lots, anonymise, methods
 from wayveil.mechanisms.registry import mechanism
 from wayveil.privacy.bits import SeededBits
-from wayveil.run import make_release as release
+from wayveil.privacy.budget import Budget
+from wayveil.privacy.gate import Gate
+from wayveil.privacy.units import Rider
 from wayveil.simulate.habit import simulate_habit
 from wayveil.synthesis.public_knowledge import floor
 from wayveil.trips.trips import Trips
@@ -33,6 +36,7 @@ from wayveil.world.network import Network
 
 DENSE, SPARSE = "dense", "sparse"
 SEED = 11
+ONE_TRIP_EACH = Rider(max_trips=1)  # as the riders here have
 
 
 @dataclass(frozen=True)
@@ -160,7 +164,9 @@ class StrapTrials:
         elif name in WITH_K:
             made = anonymise(place.raw, methods()[name](k=int(value)), bits=bits).trips
         else:
-            made = release(place.raw, mechanism(name)(), epsilon=value, bits=bits, seed=repetition).trips
+            kind, gate = mechanism(name)(), Gate(ONE_TRIP_EACH, Budget(value), bits)
+            counted = gate.bound(kind.rule(place.raw.world).apply(place.raw))
+            made = kind.measure(LocalCounter(counted), gate).generate(repetition)
         seconds = grouping + time.process_time() - begin
         rows = place.measure(made) + figures({SECONDS: seconds}, known="any")
         said = f"{'k' if name in WITH_K else 'ε'} = {value}"
