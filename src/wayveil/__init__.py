@@ -52,7 +52,7 @@ _HOMES = {
     "export": "wayveil.releases.verbs",
     "sample": "wayveil.releases.verbs",
     "trend": "wayveil.releases.verbs",
-    "resume_release": "wayveil.releases.making",
+    "resume_release": "wayveil.releases.paid",
     "verify_release": "wayveil.released.verification",
     "score": "wayveil.utility.scorecard",
     "risk": "wayveil.attacks.assess",

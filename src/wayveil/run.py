@@ -27,9 +27,9 @@ from wayveil.privacy.ledger import open_ledger
 from wayveil.released.datasheet_making import Statement
 from wayveil.releases.accounts import open_account
 from wayveil.releases.hold import Booking, Price
-from wayveil.releases.making import Means, carry_out, take_up
+from wayveil.releases.making import Means, carry_out
 from wayveil.releases.order import RowKind, UnitChoice, order_trips
-from wayveil.releases.paid import Paid, commit_saved
+from wayveil.releases.paid import Paid, commit_saved, take_up
 from wayveil.releases.preflight import claimed
 from wayveil.releases.priors import open_prior
 from wayveil.releases.release import Release

@@ -11,8 +11,7 @@ import pytest
 from releases.small_counts import CITY, TAPS, counted, taps_of
 from wayveil.errors import InputError
 from wayveil.privacy.ledger import LedgerError, Policy, open_ledger
-from wayveil.releases.making import resume_release
-from wayveil.releases.paid import Paid
+from wayveil.releases.paid import Paid, resume_release
 
 
 @pytest.fixture

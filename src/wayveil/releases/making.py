@@ -5,40 +5,33 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from wayveil.accuracy.replicas import mechanism_of
 from wayveil.counting.counter import TRAINED
 from wayveil.counting.engines import Engine, engine_for, read_files
-from wayveil.counting.local import LocalCounter
 from wayveil.disclosures import MOVING_DAYS
 from wayveil.errors import ParameterError
 from wayveil.mechanisms.all_rows import measure
 from wayveil.privacy.bits import Bits
 from wayveil.privacy.budget import Budget
 from wayveil.privacy.gate import MEMORY_LIMIT, Gate
-from wayveil.privacy.ledger import Ledger, Reservation
 from wayveil.privacy.ledger.conversion import asked
 from wayveil.privacy.training import check_trainable
-from wayveil.privacy.units import Points, Trip, Window
+from wayveil.privacy.units import Points, Window
 from wayveil.privacy.weights import Scaling
-from wayveil.progress import step
 from wayveil.released.datasheet_making import Measured, Statement, make_datasheet
 from wayveil.released.reached import reached_needs
-from wayveil.released.released_trips import DRAWN, NO_LEDGER, Datasheet, history_of_release, say_of_what
+from wayveil.released.released_trips import DRAWN, NO_LEDGER, Datasheet, say_of_what
 from wayveil.releases.hold import Booking, Hold, Price
 from wayveil.releases.order import Order
-from wayveil.releases.paid import Paid
+from wayveil.releases.paid import Paid, draw_release
 from wayveil.releases.priors import FOLLOWS, Prior, read_priors, unsound_priors
-from wayveil.releases.release import Release, load_datasheet, load_saved_model, world_of_release
-from wayveil.releases.tap_orders import ANY_MOVE
-from wayveil.synthesis.drawing import Wanted, draw
+from wayveil.releases.release import Release
+from wayveil.synthesis.drawing import Wanted
 from wayveil.synthesis.model import Model, OfTaps
 from wayveil.trips.history import MARKS, SIMULATED
 from wayveil.trips.legs import describe_rows
 from wayveil.trips.trip_files import TripFiles
 from wayveil.trips.trips import Trips
-from wayveil.world.world import World
 
-REWRITTEN = "rewritten_by"
 CANNOT_WEIGH = (
     "{name} cannot count trips by weights, it needs whole ones: omit `bounding`, and trips of a rider are drawn at "
     "random. Nothing was spent"
@@ -97,7 +90,7 @@ def write_sheet(
             "chance": order.hidden.chance,
         }
     if order.rewritten is not None:
-        sheet[REWRITTEN] = order.rewritten.describe()
+        sheet["rewritten_by"] = order.rewritten.describe()
     if stated.needs:
         sheet["needs"] = reached_needs(stated.needs, model, Scaling.of(sheet))
     sheet["of_what"] = say_of_what(sheet)
@@ -148,9 +141,7 @@ def carry_out(order: Order, price: Price, booking: Booking, stated: Statement, m
         budget,
         order.unit,
         order.mechanism.name,
-        None
-        if booking.ledger is None
-        else asked(order.mechanism.describe()["parameters"], order.world.fingerprint()),
+        asked(order.mechanism.describe()["parameters"], order.world.fingerprint()),
         private=order.not_private is None and order.world.public and (bits is None or bits.private),
         same_noise=means.keep is not None and means.keep.same_noise,
         again=again,
@@ -211,56 +202,3 @@ def _noise(means: Means, order: Order, budget: Budget, priors: Sequence[Prior]) 
         return means.bits, False
     earlier = [each.as_public_input() for each in priors]
     return means.keep.bits(order, budget, earlier)
-
-
-def resume_release(
-    out: Path, world: World, *, ledger: Ledger | str | Path | None = None, seed: int | None = None
-) -> Release:
-    """Finish a release whose model was paid for: draw its trips, save and commit it. Spends nothing.
-
-    `ledger` is the place of the ledger it was paid from, where that has moved or needs a password.
-
-    >>> wv.resume_release(folder / "stopped", city)  # doctest: +IGNORE_EXCEPTION_DETAIL
-    Traceback (most recent call last):
-    wayveil.errors.InputError: nothing was paid for there
-    """
-    paid = Paid(out)
-    made = take_up(paid, world, ledger=ledger, seed=seed)
-    made.save(out)
-    paid.forget()
-    return made
-
-
-def take_up(
-    paid: Paid, world: World, *, ledger: Ledger | str | Path | None = None, seed: int | None = None
-) -> Release:
-    """Draw the trips of a model that was paid for, over its world; the release is not saved yet."""
-    paid.require()
-    datasheet = load_datasheet(paid.folder)
-    world = world_of_release(datasheet, world, paid.folder)
-    model = load_saved_model(paid.folder, world, datasheet)
-    wanted, reservation = paid.waiting(ledger)
-    return draw_release(model, datasheet, wanted, reservation, seed)
-
-
-def draw_release(
-    model: Model,
-    datasheet: Datasheet,
-    wanted: Wanted,
-    reservation: Reservation | None = None,
-    seed: int | None = None,
-) -> Release:
-    """Draw the private trips of a model that was paid for."""
-    with step("writing private trips"):
-        trips, drawing = draw(model, seed, wanted, history_of_release(datasheet))
-        if REWRITTEN in datasheet:
-            trips = _rewritten(trips, datasheet, seed)
-    return Release(trips, model, datasheet, reservation, drawing=drawing)
-
-
-def _rewritten(trips: Trips, datasheet: Datasheet, seed: int | None) -> Trips:
-    """Take private trips once more through a mechanism. They are private already, so its noise buys nothing."""
-    mechanism = mechanism_of(Datasheet(mechanism=datasheet[REWRITTEN]))
-    gate = Gate(Trip(), Price.of(datasheet["guarantee"]["epsilon"]).budget(mechanism))
-    again = mechanism.measure(LocalCounter(gate.bound(trips, ANY_MOVE)), gate)
-    return again.generate(seed)

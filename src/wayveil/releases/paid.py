@@ -24,14 +24,19 @@ from uuid import uuid4
 import numpy as np
 
 import wayveil
+from wayveil.accuracy.replicas import mechanism_of
+from wayveil.counting.local import LocalCounter
 from wayveil.errors import InputError
 from wayveil.files import hash_file, write_whole
 from wayveil.privacy.bits import KeptBits
 from wayveil.privacy.budget import Budget
+from wayveil.privacy.gate import Gate
 from wayveil.privacy.ledger import Head, Ledger, Reservation, open_ledger
 from wayveil.privacy.ledger.conversion import Terms
 from wayveil.privacy.ledger.lines import canonical, digest
-from wayveil.released.released_trips import Datasheet
+from wayveil.privacy.units import Trip
+from wayveil.progress import step
+from wayveil.released.released_trips import Datasheet, history_of_release
 from wayveil.released.verification import (
     MANIFEST,
     SEAL,
@@ -41,12 +46,41 @@ from wayveil.released.verification import (
     seal_folder,
     seal_text,
 )
+from wayveil.releases.hold import Price
 from wayveil.releases.order import Order
-from wayveil.releases.release import DATASHEET, load_datasheet
-from wayveil.synthesis.drawing import Wanted
+from wayveil.releases.release import DATASHEET, Release, load_datasheet, load_saved_model, world_of_release
+from wayveil.releases.tap_orders import ANY_MOVE
+from wayveil.synthesis.drawing import Wanted, draw
 from wayveil.synthesis.model import Model
 from wayveil.trips.trip_files import TripFiles
 from wayveil.trips.trips import Trips
+from wayveil.world.world import World
+
+REWRITTEN = "rewritten_by"
+
+
+def draw_release(
+    model: Model,
+    datasheet: Datasheet,
+    wanted: Wanted,
+    reservation: Reservation | None = None,
+    seed: int | None = None,
+) -> Release:
+    """Draw the private trips of a model that was paid for."""
+    with step("writing private trips"):
+        trips, drawing = draw(model, seed, wanted, history_of_release(datasheet))
+        if REWRITTEN in datasheet:
+            trips = _rewritten(trips, datasheet, seed)
+    return Release(trips, model, datasheet, reservation, drawing=drawing)
+
+
+def _rewritten(trips: Trips, datasheet: Datasheet, seed: int | None) -> Trips:
+    """Take private trips once more through a mechanism. They are private already, so its noise buys nothing."""
+    mechanism = mechanism_of(Datasheet(mechanism=datasheet[REWRITTEN]))
+    gate = Gate(Trip(), Price.of(datasheet["guarantee"]["epsilon"]).budget(mechanism))
+    again = mechanism.measure(LocalCounter(gate.bound(trips, ANY_MOVE)), gate)
+    return again.generate(seed)
+
 
 RESERVATION, PLAN = "reservation.json", "wayveil.toml"
 
@@ -161,30 +195,6 @@ class Paid:
         seal_folder(self.folder)
         self.noise.unlink(missing_ok=True)
 
-    def waiting(self, place: Ledger | str | Path | None) -> tuple[Wanted, Reservation | None]:
-        """Return how many trips are to be drawn, and what is held for them in the ledger, which may have moved."""
-        try:
-            held = json.loads((self.folder / RESERVATION).read_text())
-            wanted = Wanted(**held["wanted"])
-            if held["ledger"] is None:
-                return wanted, None
-            ledger = (
-                place if isinstance(place, Ledger) else open_ledger(place or held["ledger"], create=False)
-            )
-            return wanted, Reservation(
-                held["id"],
-                held["dataset"],
-                Fraction(held["epsilon"]),
-                Fraction(held["delta"]),
-                held["actor"],
-                Head.parse(held["head"]),
-                ledger,
-            )
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise InputError(
-                f"is not a readable reservation ({error})", file=self.folder / RESERVATION
-            ) from error
-
     def forget(self) -> None:
         """Once the release is whole."""
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -205,10 +215,61 @@ def commit_saved(paid: Paid, ledger: Ledger | str | Path | None = None) -> None:
     if not paid.kept:
         return
     paid.require()
-    _, reservation = paid.waiting(ledger)
+    _, reservation = _waiting(paid.folder / RESERVATION, ledger)
     if reservation is not None and reservation.id in {
         held.id for held in reservation.ledger.open_reservations()
     }:
         terms = Terms.of_datasheet(load_datasheet(paid.out))
         reservation.commit(hash_file(paid.out / MANIFEST), {"folder": paid.out.name}, terms)
     paid.forget()
+
+
+def resume_release(
+    out: Path, world: World, *, ledger: Ledger | str | Path | None = None, seed: int | None = None
+) -> Release:
+    """Finish a release whose model was paid for: draw its trips, save and commit it. Spends nothing.
+
+    `ledger` is the place of the ledger it was paid from, where that has moved or needs a password.
+
+    >>> wv.resume_release(folder / "stopped", city)  # doctest: +IGNORE_EXCEPTION_DETAIL
+    Traceback (most recent call last):
+    wayveil.errors.InputError: nothing was paid for there
+    """
+    paid = Paid(out)
+    made = take_up(paid, world, ledger=ledger, seed=seed)
+    made.save(out)
+    paid.forget()
+    return made
+
+
+def take_up(
+    paid: Paid, world: World, *, ledger: Ledger | str | Path | None = None, seed: int | None = None
+) -> Release:
+    """Draw the trips of a model that was paid for, over its world; the release is not saved yet."""
+    paid.require()
+    datasheet = load_datasheet(paid.folder)
+    world = world_of_release(datasheet, world, paid.folder)
+    model = load_saved_model(paid.folder, world, datasheet)
+    wanted, reservation = _waiting(paid.folder / RESERVATION, ledger)
+    return draw_release(model, datasheet, wanted, reservation, seed)
+
+
+def _waiting(path: Path, place: Ledger | str | Path | None) -> tuple[Wanted, Reservation | None]:
+    """Return how many trips are to be drawn, and what is held for them."""
+    try:
+        held = json.loads(path.read_text())
+        wanted = Wanted(**held["wanted"])
+        if held["ledger"] is None:
+            return wanted, None
+        ledger = place if isinstance(place, Ledger) else open_ledger(place or held["ledger"], create=False)
+        return wanted, Reservation(
+            held["id"],
+            held["dataset"],
+            Fraction(held["epsilon"]),
+            Fraction(held["delta"]),
+            held["actor"],
+            Head.parse(held["head"]),
+            ledger,
+        )
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(f"is not a readable reservation ({error})", file=path) from error

@@ -28,8 +28,8 @@ from wayveil.privacy.ledger import Days, Ledger
 from wayveil.privacy.units import Unit
 from wayveil.released.verification import SIGNATURE
 from wayveil.releases.hold import Booking
-from wayveil.releases.making import Means, carry_out, resume_release
-from wayveil.releases.paid import commit_saved
+from wayveil.releases.making import Means, carry_out
+from wayveil.releases.paid import commit_saved, resume_release
 from wayveil.releases.release import Release
 from wayveil.report.report_page import write_report
 from wayveil.series.folder import EXPORTS, PERIOD, RELEASE, REPORT, Due, SeriesFolder, days_of

@@ -48,8 +48,7 @@ from wayveil.privacy.ledger.traits import Traits
 from wayveil.privacy.units import Event, Trip
 from wayveil.releases import making, paid, priors
 from wayveil.releases.key_changes import appoint_officer
-from wayveil.releases.making import resume_release
-from wayveil.releases.paid import Paid
+from wayveil.releases.paid import Paid, resume_release
 from wayveil.releases.release import Release
 from wayveil.trips.history import AS_READ
 from wayveil.trips.trips import Trips
