@@ -1,5 +1,6 @@
 """The site: `make docs`. Everything is local; warnings are errors."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -41,6 +42,13 @@ html_theme_options = {
 }
 html_sidebars = {"**": ["globaltoc.html"]}  # all sections on every page, by their captions
 copyright = "The Wayveil authors, Apache-2.0"
+
+
+
+def setup(app):
+    """Work where the notebooks are: the files that kernels listen on have names relative to that folder."""
+    app.connect("env-before-read-docs", lambda *given: os.chdir(HERE / "notebooks"))
+
 
 (HERE / "reference").mkdir(exist_ok=True)
 (HERE / "reference" / "api.md").write_text(reference.api_page(), encoding="utf-8")

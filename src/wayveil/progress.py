@@ -37,12 +37,12 @@ def shown(enabled: bool = True) -> Iterator[None]:
     )
 
     columns = (
-        TextColumn("{task.description:<32}"),
+        TextColumn("{task.description:<24}"),
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
-        TextColumn("left"),
         TimeRemainingColumn(),
+        TextColumn("left"),
     )
     console = Console(stderr=True)
     # A log or a pipe cannot show bars: it gets a line when a stage begins.

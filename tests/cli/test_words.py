@@ -1,16 +1,19 @@
 """Sentences and tables that strangers read: each once said something else than it meant."""
 
 import re
+import shlex
 from fractions import Fraction
 
 import click
 import numpy as np
+import pytest
 import typer
 from rich.table import Table
 
 from ring_networks import ring_of_stops
 from wayveil import cli
-from wayveil.cli.options import present, present_rows, print_table, say_lines, say_value
+from wayveil.cli.options import present, present_rows, say_value
+from wayveil.cli.tables import print_rows, print_table, say_lines
 from wayveil.errors import BudgetExceededError
 from wayveil.lab.comparison import compare as comparing
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
@@ -136,13 +139,30 @@ def test_sentences_in_a_pipe_are_wrapped_and_paths_and_commands_are_not(capsys):
     assert any(command in line for line in lines)
 
 
-def test_sentences_break_between_words_on_a_terminal_and_commands_and_tables_do_not(capsys, monkeypatch):
-    for name, value in {"FORCE_COLOR": "1", "NO_COLOR": "1", "TERM": "xterm", "COLUMNS": "60"}.items():
-        monkeypatch.setenv(name, value)
-    command, row = f"  wayveil release {'x ' * 60}y", f"total | {'1 ' * 60}2"
-    say_lines(["word " * 40, command, row])
-    *sentence, said, shown_row = capsys.readouterr().out.splitlines()
-    assert [max(map(len, sentence)) <= 60, said, shown_row] == [True, command, row]
+def on_terminal(monkeypatch, columns):
+    for name, value in {"FORCE_COLOR": "1", "NO_COLOR": "1", "TERM": "xterm", "COLUMNS": columns}.items():
+        monkeypatch.setenv(name, str(value))
+
+
+def test_sentences_and_commands_fit_the_terminal_and_a_broken_command_still_is_the_same(capsys, monkeypatch):
+    on_terminal(monkeypatch, 60)
+    command = f"wayveil release {'x ' * 60}--need 'boardings per stop, top 50' {'y ' * 20}z"
+    say_lines(["word " * 40, f"  {command}"])
+    out = capsys.readouterr().out
+    assert max(map(len, out.splitlines())) <= 60
+    assert shlex.split(out[out.index("wayveil") :].replace("\\\n", "")) == shlex.split(command)
+
+
+@pytest.mark.parametrize("columns", [100, 60, 30])
+def test_rows_fit_the_terminal_and_no_number_is_broken(columns, capsys, monkeypatch):
+    on_terminal(monkeypatch, columns)
+    names = ["stop", "answer", "low", "high", "best rank"]
+    rows = [[f"Quillholm Lane {each}", "1,744", "1,732", "1,756", "17"] for each in ("North", "South")]
+    print_rows(names, rows, "trips")
+    say_lines([" | ".join(each) for each in (names, *rows)])
+    out = re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().out)
+    assert max(map(len, out.splitlines())) <= columns
+    assert [out.count(number) for number in rows[0][1:]] == [4, 4, 4, 4]
 
 
 def test_a_field_inside_a_field_of_the_datasheet_has_the_whole_width():

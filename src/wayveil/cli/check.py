@@ -17,9 +17,9 @@ from wayveil.cli.options import (
     grouped,
     present,
     remark,
-    say_lines,
 )
 from wayveil.cli.plan_options import parse_keys
+from wayveil.cli.tables import say_lines
 from wayveil.progress import shown
 from wayveil.sources.column_names import parse_map
 

@@ -3,7 +3,7 @@
 import inspect
 import json
 import textwrap
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from functools import wraps
 from pathlib import Path
@@ -13,13 +13,11 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from wayveil.cli.tables import print_rows, print_table
 from wayveil.plan.meanings import MEANINGS
 
 if TYPE_CHECKING:
     from wayveil.releases.release import Release
-
-# Wide enough for any table, where no terminal has a width.
-UNCUT = 10_000
 
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bars and no remarks.")]
 Anyway = Annotated[
@@ -80,14 +78,10 @@ def present_rows(rows: Sequence[Mapping[str, Any]], *, as_json: bool, title: str
     if as_json:
         print(json.dumps(list(rows), indent=2, default=str))
         return
-    table = Table(title=title or None, title_justify="left", title_style="bold")
     # A column in which nothing is known says nothing.
     names = [name for name in (rows[0] if rows else ()) if any(row[name] not in (None, "") for row in rows)]
-    for name in names:
-        table.add_column(str(name).replace("_", " "), overflow="fold")
-    for row in rows:
-        table.add_row(*(say_value(row[name]) for name in names))
-    print_table(table)
+    cells = [[say_value(row[name]) for name in names] for row in rows]
+    print_rows([str(name).replace("_", " ") for name in names], cells, title)
 
 
 def say_value(value: object) -> str:
@@ -99,22 +93,6 @@ def say_value(value: object) -> str:
     if isinstance(value, float):
         return f"{value:,.0f}" if value.is_integer() or abs(value) >= 10_000 else f"{value:.4g}"
     return str(value)
-
-
-def say_lines(lines: Iterable[str]) -> None:
-    """Print lines for people: on a terminal sentences break between words; rows of tables and commands stay whole."""
-    console = Console()
-    for line in lines:
-        whole = not console.is_terminal or "  " in line or " | " in line
-        print(line if whole else textwrap.fill(line, console.width, break_on_hyphens=False))
-
-
-def print_table(table: Table) -> None:
-    """To a terminal as wide as that is; into a file or a pipe without cutting anything."""
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=UNCUT)
-    console.print(table)
 
 
 def remark(text: str, *, quiet: bool = False) -> None:

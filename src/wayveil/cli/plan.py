@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from wayveil.cli.options import AsJson, grouped, present, present_rows, say_lines
+from wayveil.cli.options import AsJson, grouped, present, present_rows
 from wayveil.cli.plan_options import PlanOptions
+from wayveil.cli.tables import say_lines
 from wayveil.errors import ParameterError, decimal
 from wayveil.progress import shown
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from wayveil.cli.opening import HeldWorld, ReleaseFolder, open_release
-from wayveil.cli.options import Spoken, grouped, remark, say_lines
+from wayveil.cli.options import Spoken, grouped, remark
+from wayveil.cli.tables import say_lines
 from wayveil.progress import shown
 
 if TYPE_CHECKING:

@@ -30,12 +30,10 @@ class Told:
     def words(self) -> str:
         """One row of a table."""
         noise = "   will be noise" if self.typical >= NOISE_FROM else ""
-        return f"{self.question:>40} | {f'+-{self.noise:,.0f}':>15} | {self.typical:>7.1%}{noise}"
+        return f"{self.question:>40} | {f'+-{self.noise:,.0f}':>26} | {self.typical:>7.1%}{noise}"
 
 
-HEADER = (
-    f"{'what the command would give':>40} | noise (95 %) of | typical\n{'':>40} |   one number    | error"
-)
+HEADER = f"{'what the command would give':>40} | noise of one number (95 %) | typical error"
 # A typical number that is off by more than this says nothing.
 NOISE_FROM = 0.5
 
