@@ -174,10 +174,8 @@ def _say_costs(plan: "Plan", *, as_json: bool) -> None:
         )
         return
     allowed = plan.allowance
-    typer.echo(f"{budget_words(plan)}\n\nWhat the {allowed.span} of a daily rider costs, in epsilon:")
+    say_lines([budget_words(plan), "", f"What the {allowed.span} of a daily rider costs, in epsilon:"])
     present_rows(costs, as_json=False)
-    typer.echo(
-        f"\nThe same guarantee for one {allowed.unit} (epsilon {decimal(allowed.epsilon)} a {allowed.span}), counted "
-        f"in different ways:"
-    )
+    same = f"The same guarantee for one {allowed.unit} (epsilon {decimal(allowed.epsilon)} a {allowed.span})"
+    say_lines(["", f"{same}, counted in different ways:"])
     present_rows(noise, as_json=False)
