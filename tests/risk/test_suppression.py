@@ -55,7 +55,7 @@ def test_groups_of_like_trips_keep_fewer_trips_than_a_table_of_stops_and_reveal_
 
 def test_what_the_release_allows_stands_beside_it():
     sheet = {"private": True, "guarantee": {"epsilon": "1", "unit": "rider"}}
-    assert "73 % at most" in str(figures(rides(), sheet)["This release"])
+    assert "between 27 % and 73 % sure" in str(figures(rides(), sheet)["This release"])
 
 
 def test_no_trips_reveal_nobody():

@@ -14,8 +14,8 @@ from wayveil.trips.trips import Trips
 
 FEWEST = 10
 LEAD = (
-    "What customary rules would have done to the same trips. The attack: somebody asks to be taken out, a second "
-    "table is published, and the two are compared."
+    "The effect of customary rules on the same trips. The attack: somebody asks to be taken out, a second table is "
+    "published, and the two are compared."
 )
 
 
@@ -71,8 +71,8 @@ def _rule(trips: Trips, name: str, what: str, cell: Ints) -> CustomaryRule:
     revealed = len(np.unique(person[shown])) / max(1, int(person.max(initial=-1)) + 1)
     who, gives = ("trip", "begins") if trips.rider is None else ("rider", "boards")
     words = (
-        f"{what}, without groups of fewer than {FEWEST}, keeps {kept:.1%} of the trips. A second one without one {who} "
-        f"tells where that {who} {gives}, for {revealed:.1%} of the {who}s."
+        f"{what}, without groups of fewer than {FEWEST}, keeps {kept:.1%} of the trips. Compared with a second one "
+        f"made without one {who}, it shows where that {who} {gives}, for {revealed:.1%} of the {who}s."
     ).replace("%", " %")
     return CustomaryRule(name, words, {"kept": kept, "revealed": revealed})
 

@@ -152,8 +152,8 @@ def ask(
     `ask R load --route 14 --between 08:00 09:00 --timetable feed.zip`. A filter that a question cannot use is refused.
     Where no interval is known, the answer says so.
 
-    To two releases or more: what changed from the first to the last, with intervals from the noise of both. A change is
-    named only where it stands out among all numbers; of the others it is said that noise could have made them.
+    With two or more releases: what changed from the first to the last, with intervals from the noise of both. Only
+    changes that stand out are named; the others could be noise.
 
         wayveil ask release/ boardings
         wayveil ask week1/ week5/ boardings --out changes.html

@@ -60,7 +60,7 @@ class CheckOptions:
 
 @grouped
 def check(options: CheckOptions) -> None:
-    """Say what a file is, what is wrong with it, and how to release it. Spends nothing. INTERNAL: keep it inside.
+    """Describe a file, its problems, and how to release it. Spends nothing. INTERNAL: do not publish what it prints.
 
     Ends with the exact `wayveil release` command that it recommends, or writes the plan with --save. The look at the
     rows is booked in the ledger in reach, free of charge.

@@ -38,10 +38,10 @@ class WriteOptions(PlanOptions):
 
 @grouped
 def plan(options: WriteOptions) -> None:
-    """Say what needs take, write a plan from options, or say what one costs. No row is read, nothing is spent.
+    """Find the epsilon that needs take, write a plan, or say what one costs. Reads no rows and spends nothing.
 
-    With --need and the number of rides, simulated riders tell the least epsilon that meets the needs (with --epsilon:
-    how exact the answers are at that); exit code 1 if none within the policy does.
+    With --need and the number of rides, simulated riders show the smallest epsilon that meets the needs, or with
+    --epsilon how exact the answers are. The exit code is 1 if no epsilon within the policy meets them.
 
         wayveil plan rides.csv -w city.zip --rows pairs --need "boardings per stop, within 10 %" --with rides=30000
 

@@ -120,7 +120,7 @@ class PlanOptions:
         if named is None:
             if "epsilon" not in values:
                 raise ParameterError(
-                    "say the privacy budget with --epsilon, or name a plan; `wayveil check FILE --world FEED --save "
+                    "set the privacy budget with --epsilon, or name a plan; `wayveil check FILE --world FEED --save "
                     f"{NAME}` writes one"
                 )
             return Plan.of(**values)

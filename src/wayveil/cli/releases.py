@@ -154,7 +154,7 @@ def verify(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Check that a release is as it was signed, and by whom: a changed byte is an error that names the file.
+    """Check who signed a release and that it is unchanged. Any changed byte is an error that names the file.
 
     A key that you have not seen before is an error too: compare its fingerprint with the one that the data holder gives
     out, and give it with --key once. It is then pinned, and later releases by the same key need no word.

@@ -93,7 +93,7 @@ class Advice:
         if not self.bounds:
             one = f"every rider has one {self.thing[:-1]}"
             self.notes.append(
-                one if most == 1 else f"few riders: all {self.thing} count, nobody has over {most}"
+                one if most == 1 else f"few riders: all {self.thing} count; nobody has more than {most}"
             )
         return told
 
@@ -105,8 +105,8 @@ class Advice:
         if TUNED & self.values.keys():
             self.values["tuned_on_data"] = True
             self.notes.append(
-                f"a bound, ways or a mechanism were chosen by looking at the raw {self.thing}; --tuned-on-data says so "
-                "on the datasheet. What was known before needs no such word"
+                f"this command's bound, ways or mechanism were chosen from the raw {self.thing}; --tuned-on-data says "
+                "so on the datasheet. Omit it if you had chosen them before looking"
             )
 
 
@@ -129,14 +129,14 @@ def advise_trips(trips: Trips, *, pairs: bool, epsilon: float = 1.0, feed: Path 
         told = advice.protect_riders(trips, told, epsilon)
     else:
         advice.notes.append(
-            "no column has riders: each trip is protected by itself, not a person with several"
+            "no column has riders: each trip is protected by itself, not a person with several trips"
         )
     refused = told.refuses(epsilon)
     if refused:
         advice.values["mechanism"] = NoisyPrefixTree.name
         advice.notes.append(
-            f"few trips for this epsilon: the default mechanism would refuse them, {NoisyPrefixTree.name} takes them, "
-            "and most of its numbers will be noise. A longer period or a larger epsilon would work"
+            f"too few trips for this epsilon: the default mechanism would refuse them. {NoisyPrefixTree.name} accepts "
+            "them, but most of its numbers will be noise. Use a longer period or a larger epsilon"
         )
     advice.conclude(None if refused or visits == "taps" else told, epsilon)
     if trips.time is not None and feed is not None:
@@ -148,10 +148,13 @@ def _seems(trips: Trips, fit: NetworkFit | None, pairs: bool) -> tuple[VisitKind
     if pairs:
         return "pairs", "every row has an origin and a destination"
     if fit is None:
-        return "calls", "the world has no moves to hold them against, so every row is a place of its own"
+        return (
+            "calls",
+            "the world lists no moves to compare with, so every row is taken as a place of its own",
+        )
     both = float(np.mean(trips.lengths >= 2)) if len(trips) else 0.0
     if len(trips) and both <= MOSTLY_SINGLE:
-        return "taps", f"{1 - both:.0%} of the trips have one stop only, which is what a boarding has"
+        return "taps", f"{1 - both:.0%} of the trips have only one stop, as boardings do"
     if fit.fits:
         return "calls", "nearly all moves are from a stop to one next to it"
     if both >= BOTH_ENDS:
@@ -168,23 +171,23 @@ def _plan_ways(advice: Advice, trips: Trips) -> Ways | None:
         return None
     lost = without_way(trips)
     advice.notes.append(
-        "between boarding and alighting, the fastest way of the network stands for the one that nobody wrote down; "
-        "--ways ends releases the ends alone"
+        "the way between boarding and alighting is not recorded: the fastest way of the network is used instead; "
+        "--ways ends releases only the two ends"
     )
     if lost == 0:
         return None
-    said = f"the network has no way for {lost:.1%} of the trips: routed, they are cut before it"
+    said = f"the network has no way for {lost:.1%} of the trips, which are cut there"
     if lost <= MOST_BROKEN:
         advice.notes.append(said)
         return None
-    advice.notes[-1] = f"{said}, so the command releases the ends alone"
+    advice.notes[-1] = f"{said}, so the command releases only the two ends"
     advice.values["ways"] = "ends"
     return "ends"
 
 
 def advise_taps(taps: Taps, epsilon: float) -> Advice:
     """Look at clean taps, and advise how to release them: for people where there are cards, else for single taps."""
-    advice = Advice("taps", "every row has a time and a place, and none says which trip it belongs to")
+    advice = Advice("taps", "every row has a time and a place, but no trip")
     advice.values["way"] = "counts"
     routes = taps.route is not None and isinstance(taps.world, Network) and bool((taps.route >= 0).any())
     if routes and len(taps) > 0 and int(taps.time.min()) >= UNDATED:
@@ -196,7 +199,7 @@ def advise_taps(taps: Taps, epsilon: float) -> Advice:
     crowd = Crowd(replace(singles, rider=None, rider_ids=None), len(taps))
     told = Forecast(taps.world, crowd, TapCounts(max_visits=1).serving(DEFAULT_PARTS), Event())
     if taps.card is None or not bool((taps.card >= 0).any()):
-        advice.notes.append("no column has cards: single taps are protected, not the people behind them")
+        advice.notes.append("no column has cards: single taps are protected, not the people who made them")
     else:
         advice.values["unit"] = "rider"
         told = advice.protect_riders(singles, told, epsilon)

@@ -125,8 +125,8 @@ class Guess:
         if found.rows == "points" and not {"trip_id", "flag", *SPLITS} & {*found.reading.columns, *self.keys}:
             checked = replace(self, keys={**self.keys, "split_gap": USUAL_GAP})._look()
             checked.findings.notes.append(
-                f"points name no trips: the plan ends a trip where nothing comes for {USUAL_GAP} seconds. Another way: "
-                "--with split_gap=SECONDS, --with split_metres=METRES, or --map trip_id=COLUMN or flag=COLUMN"
+                f"points name no trips: the plan ends a trip after {USUAL_GAP} seconds without a point. To change "
+                "this: --with split_gap=SECONDS, --with split_metres=METRES, or --map trip_id=COLUMN or flag=COLUMN"
             )
             return checked
         checked = self._look_at_trips(looked.source, place, found.rows, looked.values, looked.notes())
@@ -137,9 +137,7 @@ class Guess:
                 bad = list(dict.fromkeys(re.findall(r"\(--with (\w+=\w+)\)", told)))
             if bad:
                 rules = [word for rule in bad for word in ("--with", rule)]
-                checked.findings.notes.append(
-                    f"to go on with such rows mended or dropped: {self._command(rules)}"
-                )
+                checked.findings.notes.append(f"to mend or drop such rows and go on: {self._command(rules)}")
         return checked
 
     def _again(self, key: str, value: str) -> str:
@@ -177,7 +175,7 @@ class Guess:
         findings = check(file, place, kind=POINTS if rows == "points" else None, **self._points(rows))
         findings.notes += notes
         if findings.trips is not None and findings.ok and place is None:
-            findings.notes.append("with --world, the command that releases this file is told as well")
+            findings.notes.append("add --world to see the command that releases this file")
         if not findings.ok or findings.trips is None or place is None:
             return Checked(findings)
         trips, keys = self._with_walks(findings, findings.kind)
@@ -206,7 +204,8 @@ class Guess:
         ):
             return trips, {}
         findings.notes.append(
-            f"people change on foot where the feed lists no walk: the plan adds walks of at most {WALKABLE_METRES} m"
+            f"riders walk between stops where the feed has no transfer: the plan adds walks of up to "
+            f"{WALKABLE_METRES} m"
         )
         radius = {"walk_radius": float(WALKABLE_METRES)}
         return replace(trips, world=self._open(**radius)), radius
@@ -220,8 +219,8 @@ class Guess:
         findings = Findings(looked.source.name, "taps", notes=looked.notes())
         if place is None:
             findings.notes.append(
-                "give --world (a feed, or grid:south,west,north,east@metres for taps with coordinates) to hear more, "
-                "and how to release it"
+                "add --world (a feed, or grid:south,west,north,east@metres for taps with coordinates) to learn more, "
+                "and to see the command that releases this file"
             )
             return Checked(findings)
         try:
@@ -234,7 +233,7 @@ class Guess:
         lost = read.report.dropped / max(read.report.rows_in, 1)
         if lost > MANY_LOST:
             findings.notes.append(
-                f"{lost:.0%} of the rows are left out: see above why, before anything is released"
+                f"{lost:.0%} of the rows are left out: the notes above say why. Check this before you release anything"
             )
         findings.trips = read.taps.as_single_visits()
         advice = advise_taps(read.taps, float(release_epsilon(self.epsilon)))
@@ -283,9 +282,9 @@ def say_policy(plan: Plan | None) -> list[str]:
     policy, epsilon = (float(each) for each in (plan.protection.policy_epsilon, plan.protection.epsilon))
     means = ", ".join(f"{each}: {say_percent(0.5, each)}" for each in (1, 3, 10, 52))
     return [
-        f"note: --policy-epsilon {policy:g} allows {policy / epsilon:.0f} such releases of the same people, and is "
-        "yours to say. Somebody who is 50 % sure of something about one person is at most so sure after epsilon "
-        f"{means} (52 is a year of weeks at 1)"
+        f"note: --policy-epsilon {policy:g} allows {policy / epsilon:.0f} such releases of the same people; you decide "
+        "how much to allow. An observer who is 50 % sure of something about one person can become at most this sure "
+        f"after epsilon {means} (52 is a year of weeks at 1 each)"
     ]
 
 

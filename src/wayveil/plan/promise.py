@@ -98,12 +98,14 @@ class Promise:
                 f"The policy allows {int(self.most / self.epsilon):,} such releases of the same people."
             )
         said += [
-            f"Cheaper: {words} takes epsilon {_amount(each, self.most)}." for words, each in self.cheaper
+            f"Cheaper: {words} needs epsilon {_amount(each, self.most)}." for words, each in self.cheaper
         ]
-        said += [f"Also {words}: epsilon {_amount(each, self.most)} in all." for words, each in self.dearer]
+        said += [
+            f"With {words} as well: epsilon {_amount(each, self.most)} in all." for words, each in self.dearer
+        ]
         said += self.broader
         if self.given_up:
-            said.append(f"Given up, as nobody needs it: {'; '.join(self.given_up)}.")
+            said.append(f"Not needed, so these get little of epsilon: {'; '.join(self.given_up)}.")
         return said
 
     def facts(self) -> dict[str, Any]:
@@ -129,10 +131,10 @@ class Promise:
 
 def say_meaning(epsilon: float) -> str:
     """Say what an epsilon means for one rider, with an example."""
-    sure = [f"{100 * prior:.3g} % sure at most {say_percent(prior, epsilon)}" for prior in (0.5, 0.1)]
+    half, tenth = (say_percent(prior, epsilon) for prior in (0.5, 0.1))
     return (
-        f"For one rider: whoever was {sure[0]} and whoever was {sure[1]} sure, after the release, that somebody is in "
-        "the data or took a certain ride."
+        "For one rider: an observer who is 50 % sure that somebody is in the data, or took a certain ride, can become "
+        f"at most {half} sure. One who is 10 % sure can become at most {tenth} sure."
     )
 
 

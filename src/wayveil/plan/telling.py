@@ -58,7 +58,7 @@ def say_remedies(told: Forecast, epsilon: float) -> list[str]:
         return []
     said = f"with epsilon {epsilon:g} these will be noise: {', '.join(each.question for each in lost)}"
     if len(lost) == len(answers):
-        said = f"do not release this so: with epsilon {epsilon:g} every number will be noise"
+        said = f"do not release this as it is: with epsilon {epsilon:g} every number will be noise"
     enough = next(
         (
             each
@@ -73,7 +73,7 @@ def say_remedies(told: Forecast, epsilon: float) -> list[str]:
     )
     works = ["a longer period", "larger places (stations, districts) in the list of places"]
     works += [] if enough is None else [f"--epsilon {enough:g}"]
-    return [f"{said}. What would work: {', or '.join(works)}"]
+    return [f"{said}. This would help: {', or '.join(works)}"]
 
 
 @dataclass(frozen=True)

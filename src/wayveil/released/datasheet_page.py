@@ -29,8 +29,8 @@ _SPEND_TITLES = {
 # The parts that a reader looks for, in this order; the rest stands behind a fold.
 _PARTS = {
     "guarantee": "Who is protected",
-    "of_what": "Of what these are the numbers",
-    "needs": "Needs: what was promised and what is reached",
+    "of_what": "What the numbers count",
+    "needs": "Needs: promised and reached",
     "source": "The data behind it",
     "mechanism": "Mechanism and public parameters",
     "before": "Before counting",
@@ -78,8 +78,8 @@ def promise(sheet: Mapping[str, Any]) -> StatedGuarantee:
     meaning = ""
     if holds and currency == "epsilon" and (epsilon := _fraction(stated["epsilon"])) is not None:
         meaning = (
-            f"In plain words: with or without any one {unit} in the data, nothing that can be seen here is more than "
-            f"{say_factor(float(epsilon))} times as likely in one case as in the other."
+            f"In plain words: adding or removing any one {unit} changes the probability of anything seen here by a "
+            f"factor of at most {say_factor(float(epsilon))}."
         )
     return StatedGuarantee(holds, sentence, meaning, amount, currency, unit, reasons)
 

@@ -21,9 +21,9 @@ SIGNED = (
     "Head of the ledger seen",
 )
 _BOUNDS = {
-    "max_trips": "trips of each that count: at most {}",
-    "max_taps": "taps of each that count: at most {}",
-    "max_visits": "visits of each that count: at most {}",
+    "max_trips": "trips counted of each: at most {}",
+    "max_taps": "taps counted of each: at most {}",
+    "max_visits": "visits counted of each: at most {}",
     "seconds": "within any {} seconds",
     "length": "any {} visits in a row",
 }
@@ -53,7 +53,7 @@ def officer_lines(sheet: Mapping[str, Any], use: Usefulness) -> list[tuple[str, 
             "Whose data",
             f"{basic['name']}; region: {basic.get('data_product_region', NOT_STATED)}.{_simulated(sheet)}",
         ),
-        ("Days", str(ledger.get("days", "not stated in the plan; all that the files held"))),
+        ("Days", _days(ledger)),
         ("How many", _size(sheet, use.trips)),
         ("Who is protected", f"one {unit}{_bounds(stated.get('bounds') or {}, unit)}"),
         ("How strongly", _strength(sheet)),
@@ -61,11 +61,11 @@ def officer_lines(sheet: Mapping[str, Any], use: Usefulness) -> list[tuple[str, 
         ("For example", example_person(sheet)),
         (
             "Fit for",
-            f"{basic.get('intended_use', NOT_STATED)}; {_named(use.fit, 'no kind of question was judged')}",
+            f"{_use(basic)}; {_named(use.fit) or 'no kind of question was judged'}",
         ),
         (
             "Not fit for",
-            f"{_named(use.unfit, 'nothing that was judged')}; facts about groups larger than one {unit}",
+            "; ".join(filter(None, [_named(use.unfit), f"facts about groups larger than one {unit}"])),
         ),
     ]
 
@@ -84,14 +84,14 @@ def _size(sheet: Mapping[str, Any], trips: int | None) -> str:
     within = (
         ""
         if noise is None
-        else f", a number with noise: the counted one lies within {noise:,} in 95 of 100 cases"
+        else f", a number with noise: in 95 of 100 cases it is within {noise:,} of the number counted"
     )
     return f"{trips:,} private trips{within}"
 
 
 def _bounds(bounds: Mapping[str, Any], unit: str) -> str:
     if bounds.get("bounding") == "weights":
-        return f"; all trips of each are counted, together as at most {bounds['max_trips']}"
+        return f"; all trips of each are counted, with weights that add up to at most {bounds['max_trips']}"
     # Of a trip that is protected one trip counts: nothing to say.
     said = [
         words.format(bounds[key])
@@ -108,19 +108,21 @@ def _strength(sheet: Mapping[str, Any]) -> str:
     epsilon = _epsilon(stated)
     amount = f"rho {decimal(Fraction(stated['rho']))}" if epsilon is None else f"epsilon {decimal(epsilon)}"
     delta = Fraction(str(stated.get("delta", 0)))
-    but = f", but for a chance of {float(delta):g} (delta)" if delta else ""
+    but = f", except with probability {float(delta):g} (delta)" if delta else ""
     if epsilon is None:
         return f"{amount}{but}"
-    times = say_factor(float(epsilon))
-    return f"{amount}: nothing seen is more than {times} times as likely with it as without it, or the reverse{but}"
+    return (
+        f"{amount}: adding or removing one {stated['unit']} changes the probability of any result by a factor of at "
+        f"most {say_factor(float(epsilon))}{but}"
+    )
 
 
 def _spent(ledger: Mapping[str, Any], unit: str) -> str:
     if not ledger:
-        return "no ledger was kept: nobody adds this release to others of the same people"
+        return "no ledger was kept, so nothing adds this release to others of the same people"
     allowed = ledger.get("allowed")
     limit = (
-        "; the limit is per span of data, see the ledger"
+        "; the ledger has the limit for each span of data"
         if allowed is None
         else f" of {_plain(allowed)} allowed"
     )
@@ -137,9 +139,9 @@ def example_person(sheet: Mapping[str, Any]) -> str:
     about = "Ana" if unit == "rider" else f"one certain {unit} of Ana"
     sure, unsure = _after(0.5, epsilon), _after(0.01, epsilon)
     return (
-        f"Somebody thinks it as likely as not (50 %) that {about} is in the data. This release can make that "
-        f"{100 * sure:.0f} % at most and {100 - 100 * sure:.0f} % at least; it can make 1 % become "
-        f"{100 * unsure:.1f} % at most"
+        f"An observer who is 50 % sure that {about} is in the data stays between {100 - 100 * sure:.0f} % and "
+        f"{100 * sure:.0f} % sure after seeing this release. One who is 1 % sure becomes at most "
+        f"{100 * unsure:.1f} % sure"
     )
 
 
@@ -157,8 +159,18 @@ def _plain(value: object) -> str:
     return decimal(Fraction(str(value)))
 
 
-def _named(kinds: Sequence[str], nothing: str) -> str:
-    if not kinds:
-        return nothing
+def _days(ledger: Mapping[str, Any]) -> str:
+    days = ledger.get("days")
+    return (
+        "not stated in the plan: every day in the files" if days is None else str(days).replace("/", " to ")
+    )
+
+
+def _use(basic: Mapping[str, Any]) -> str:
+    use = str(basic.get("intended_use", NOT_STATED))
+    return f"intended use {NOT_STATED}" if use == NOT_STATED else use
+
+
+def _named(kinds: Sequence[str]) -> str:
     more = f" and {len(kinds) - MOST_NAMED} more (annex)" if len(kinds) > MOST_NAMED else ""
     return ", ".join(kinds[:MOST_NAMED]) + more

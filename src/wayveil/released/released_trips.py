@@ -150,7 +150,7 @@ def say_left_out(datasheet: Datasheet) -> list[str]:
         said.append(
             f"All {thing}s of a {whose} count, together as at most {counted}."
             if bounds.get("bounding") == "weights"
-            else f"At most {counted} of a {whose} count, chosen at random."
+            else f"At most {counted} of a {whose} {'counts' if count == 1 else 'count'}, chosen at random."
         )
     if bounds.get("without_id") in _WITHOUT_ID:
         said.append(

@@ -130,7 +130,7 @@ def _read(folder: Path, name: str) -> bytes:
     if path.is_symlink():
         raise InputError("is a link; a release holds its own files", file=path)
     if not folder.exists():
-        raise InputError("there is no such folder", file=folder)
+        raise InputError("no such folder", file=folder)
     try:
         return path.read_bytes()
     except OSError as error:
@@ -159,8 +159,8 @@ def _check_signer(found: Verified, trust: str | None) -> None:
         return
     if trust is None:
         raise UnknownKeyError(
-            f"is whole, but signed by an unknown key ({found.key}). Compare this fingerprint with the one that the "
-            f"data holder gives out; if they agree, say so once: wayveil verify {quote(str(found.folder))} --key "
+            f"is intact, but signed by an unknown key ({found.key}). Compare this fingerprint with the one that the "
+            f"data holder publishes. If they agree, run once: wayveil verify {quote(str(found.folder))} --key "
             f"{found.key}",
             file=found.folder,
         )

@@ -108,7 +108,7 @@ class Claim:
 
 
 class Split(NamedTuple):
-    """What privacy costs, what was our own fault, and whether that is gone: two sentences with numbers, and a rule."""
+    """Two sentences with numbers, the cost of privacy and our own fault; and a rule: whether that fault is mended."""
 
     privacy: str
     own: str
