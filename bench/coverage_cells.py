@@ -9,12 +9,17 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from scipy.stats import binom
+
 FIGURES = Path(__file__).parents[1] / "docs" / "figures"
 # Worlds that releases are judged by, and simulated ones that every choice is made on.
 JUDGED, SET = FIGURES / "coverage.json", FIGURES / "coverage-setting.json"
 DIGITS = 4
+# What coverage is asked for, and how seldom luck alone may look like a miss.
+LOW, HIGH = 0.92, 0.995
+UNSURE = 0.05
 # How intervals and verdicts are found now; rows of an earlier state say so on the page. Raise it when that changes.
-STATE = 4
+STATE = 5
 
 Row = dict[str, Any]
 Key = tuple[str, str, str]
@@ -44,6 +49,23 @@ def keep_cells(file: Path, rows: list[Row]) -> None:
 def is_earlier(row: Row) -> bool:
     """Whether it was measured before intervals and verdicts were found as they are now."""
     return bool(row.get("state", 0) < STATE)
+
+
+def mark_of(row: dict) -> str:
+    """Whether coverage is outside what is asked for, and whether so few intervals can tell."""
+    if LOW <= row["coverage"] <= HIGH:
+        return ""
+    return " *" if is_outside(row) else " ·"
+
+
+def is_outside(row: dict) -> bool:
+    """Whether coverage is outside 92 to 99.5 % by more than luck would show once in twenty."""
+    tries = row["intervals"]
+    inside = round(row["coverage"] * tries)
+    if LOW <= row["coverage"] <= HIGH:
+        return False
+    chance = binom.cdf(inside, tries, LOW) if row["coverage"] < LOW else binom.sf(inside - 1, tries, HIGH)
+    return bool(chance <= UNSURE)
 
 
 def key_of(row: Row) -> Key:

@@ -16,8 +16,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from bench.coverage_cells import SET, read_cells
-from bench.coverage_page import factor_of, is_outside, said_share, sides
+from bench.coverage_cells import SET, is_outside, read_cells
+from bench.coverage_page import factor_of, said_share, sides
 from wayveil.mechanisms.registry import mechanism
 
 FACTORS = (1.0, 0.7, 0.5, 1.4, 2.0, 3.0, 4.0, 6.0)

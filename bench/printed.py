@@ -8,16 +8,19 @@ and pieces may run at any time; `python -m bench.printed_page` shows all of them
 """
 
 import fcntl
+import hashlib
 import json
 import sys
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import CodeType
 
 import numpy as np
 import polars as pl
 
-from bench.printed_page import STORE
+from bench.printed_page import STORE, is_changed, write_store
 from bench.printed_worlds import TRIPS_OF_RIDER, judged_world
 from wayveil.accuracy.accuracy import Accuracy
 from wayveil.accuracy.distances import distance
@@ -25,6 +28,7 @@ from wayveil.accuracy.numbers import Numbers, judge_numbers
 from wayveil.accuracy.verdicts import SINGLE
 from wayveil.answers.totals import judge_total
 from wayveil.errors import WayveilError
+from wayveil.lab.studies.sources import Sources, noted, sources_of
 from wayveil.mechanisms.registry import mechanism
 from wayveil.privacy.units import Event, Rider, Trip, Unit
 from wayveil.releases.release import Release
@@ -39,6 +43,8 @@ from wayveil.world.timebins import TimeBins
 
 NUMBERS = {"answer", "low", "high", "best_rank", "worst_rank", "seats", "per_seat"}
 PARTS = {"all": slice(None), "top20": slice(0, 20), "top50": slice(0, 50), "max": slice(0, 1)}
+# Rooms in which numbers are made and judged: records know which functions of these they were made with.
+MADE_IN = ("accuracy/", "answers/", "counting/", "mechanisms/", "privacy/", "synthesis/", "trips/", "world/")
 # Rows of lists that have no end.
 MOST = 100_000
 
@@ -143,20 +149,34 @@ def judge_verdicts(made: Release, raw: Trips) -> Iterator[dict]:
         }
 
 
-def add_to_store(part: str, rows: list[dict]) -> None:
-    """Add what was measured to the sums of its cells; several runs may do so at once."""
+def add_to_store(part: str, rows: list[dict], code: Sources) -> None:
+    """Add what was measured to the sums of its cells, or put it in the place of what earlier code showed.
+
+    Several runs may do so at once. Every row names the code that it was measured with.
+    """
     with Path(__file__).open(encoding="utf-8") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        store = json.loads(STORE.read_text()) if STORE.exists() else {"numbers": [], "verdicts": []}
+        store = json.loads(STORE.read_text(encoding="utf-8"))
+        made = hashlib.sha256(json.dumps(code).encode()).hexdigest()[:12]
+        store["made"][made] = code
         name = "question" if part == "numbers" else "kind"
-        known = {key_of(row, name): row for row in store[part]}
-        for row in rows:
-            known[key_of(row, name)] = add_rows(known.get(key_of(row, name), {}), row)
-        store[part] = [known[key] for key in sorted(known)]
-        lines = [
-            f'"{each}": [\n' + ",\n".join(map(json.dumps, store[each])) + "\n]" for each in sorted(store)
-        ]
-        STORE.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+        known = {key_of(row, name): row for row in store[part] if not is_changed(store, row)}
+        new = {key_of(row, name): add_rows(known.get(key_of(row, name), {"made": made}), row) for row in rows}
+        every = {key_of(row, name): row for row in store[part]} | new
+        store[part] = [every[key] for key in sorted(every)]
+        used = {row.get("made") for row in (*store["numbers"], *store["verdicts"])}
+        store["made"] = {key: each for key, each in store["made"].items() if key in used}
+        write_store(store)
+
+
+def known_code(cell: dict) -> Sources:
+    """Return the code of this mechanism and unit where some of it was measured as it is today; else nothing."""
+    store = json.loads(STORE.read_text(encoding="utf-8"))
+    alike = [
+        row for row in store["numbers"] if all(row[each] == cell[each] for each in ("mechanism", "unit"))
+    ]
+    found = next((row["made"] for row in alike if not is_changed(store, row)), None)
+    return {} if found is None else store["made"][found]
 
 
 def key_of(row: dict, name: str) -> tuple[str, ...]:
@@ -186,12 +206,17 @@ def run(world: str, name: str, unit: str, releases: int) -> None:
     raw = Trips(raw.location, raw.offsets, raw.world, raw.time, rider, history=AS_READ)
     whose: Unit = Event() if taps else Rider(max_trips=TRIPS_OF_RIDER) if unit == "rider" else Trip()
     cell = {"world": world, "mechanism": name, "unit": "tap" if taps else unit, "releases": 1}
+    code = known_code(cell)
     for _ in range(releases):
-        made = make_release(raw, chosen, epsilon=1, unit=whose)
-        asked = asked_of(raw, taps=taps)
-        rows = [{**cell, "question": name, **measure(made, raw, *each)} for name, each in asked.items()]
-        add_to_store("numbers", rows)
-        add_to_store("verdicts", [{**cell, **each} for each in judge_verdicts(made, raw)])
+        # A tracer notes which functions are called, once for a mechanism and unit: it takes time.
+        with nullcontext(set[CodeType]()) if code else noted() as called:
+            made = make_release(raw, chosen, epsilon=1, unit=whose)
+            asked = asked_of(raw, taps=taps)
+            rows = [{**cell, "question": name, **measure(made, raw, *each)} for name, each in asked.items()]
+            verdicts = [{**cell, **each} for each in judge_verdicts(made, raw)]
+        code = code or {file: each for file, each in sources_of(called).items() if file.startswith(MADE_IN)}
+        add_to_store("numbers", rows, code)
+        add_to_store("verdicts", verdicts, code)
         print(*cell.values(), {row["question"]: row.get("top50", row.get("why")) for row in rows}, flush=True)
 
 

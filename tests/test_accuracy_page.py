@@ -4,9 +4,9 @@ import json
 
 import pytest
 from bench.coverage import JUDGING, MECHANISMS
-from bench.coverage_cells import JUDGED, SET, STATE, keep_cells, read_cells
+from bench.coverage_cells import JUDGED, SET, STATE, is_outside, keep_cells, read_cells
 from bench.coverage_choice import choose_factors
-from bench.coverage_page import PAGE, earlier_words, is_outside, said_share, table, verdict_words, write_page
+from bench.coverage_page import PAGE, earlier_words, said_share, table, verdict_words, write_page
 
 CELL = {"world": "a", "mechanism": "markov", "epsilon": "1", "kind": "total"}
 

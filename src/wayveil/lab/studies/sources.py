@@ -28,10 +28,10 @@ PAGE = ("_claims.py", "_exhibits.py")  # modules about the page of a study
 Sources = dict[str, dict[str, Any]]
 
 
-def sources_of(codes: Iterable[CodeType], own: Path) -> Sources:
+def sources_of(codes: Iterable[CodeType], own: Path | None = None) -> Sources:
     """Return what was called by module (its path in the package): `functions`, and the `digest` of today.
 
-    own   folder of the study, which counts as a whole, but for its page
+    own   folder of a study, which counts as a whole, but for its page
     """
     used: dict[str, set[str]] = {}
     for code in codes:
@@ -40,7 +40,8 @@ def sources_of(codes: Iterable[CodeType], own: Path) -> Sources:
         if code.co_flags & inspect.CO_OPTIMIZED and path.is_relative_to(ROOT):
             function = code.co_qualname.partition(".<")[0]
             used.setdefault(str(path.relative_to(ROOT)), set()).add(function)
-    used |= {str(file.relative_to(ROOT)): {ALL} for file in own.glob("*.py")}
+    if own is not None:
+        used |= {str(file.relative_to(ROOT)): {ALL} for file in own.glob("*.py")}
     compiled = {file for file in used if "njit" in (ROOT / file).read_text(encoding="utf-8")}
     return {
         file: _source(file, [ALL] if file in compiled else sorted(used[file]))
