@@ -20,11 +20,13 @@ from wayveil.synthesis.tallies import Tally
 # So many pairs tell the tails of their law by themselves; fewer are taken for normal.
 ENOUGH = 80
 MOST_GROUPS = 30
-EVEN = 8  # pairs of a group whose mean square is taken
+# Pairs of a group whose mean square is taken: in lists that have so many at least, and in shorter ones.
+WIDE, EVEN = 40, 8
 # Numbers below the smallest group are off by as many as that, not by as many roots: the noise of a table is even.
 BELOW = 4.0 ** -np.arange(5, 0, -1)
-# The same as `CAUTION` for numbers that follow from whole trips: one replica of a model that is smoother than people.
-EVEN_CAUTION = 1.25
+# The same as `CAUTION` for numbers that follow from whole trips, of long lists and short ones: one replica of a model
+# that is smoother than people. Short lists are of classes, whose errors go together.
+WIDE_CAUTION, EVEN_CAUTION = 1.1, 1.25
 LEAST_HALF = 0.5  # in roots of the number: no replica tells less
 FEWEST = 4  # below, nothing is said
 OUTSIDE = 0.025  # on either side of an interval
@@ -79,13 +81,13 @@ def find_even_bands(truth: Tally, replica: Tally, least: float, smoothed: float 
     together = max(abs(float(shown.sum()) / max(float(true.sum()), 1.0) - 1), least)
     order = np.argsort(shown[seen], kind="stable")
     number, off = shown[seen][order], ((true - shown)[seen] / np.sqrt(shown[seen] + 1))[order]
-    many = max(1, min(MOST_GROUPS, len(number) // EVEN))
+    long = len(number) >= WIDE
+    many = max(1, min(MOST_GROUPS, len(number) // (WIDE if long else EVEN)))
     groups = [part for part in np.array_split(np.arange(len(number)), many) if len(part)]
     # A mean square of n draws is that of the law times chi-square over n: the t law has room for it.
     room = [float(scipy.special.stdtrit(len(part), 1 - OUTSIDE)) for part in groups]
-    half = np.array(
-        [EVEN_CAUTION * q * np.sqrt(np.mean(off[p] ** 2)) for q, p in zip(room, groups, strict=True)]
-    )
+    half = np.array([q * np.sqrt(np.mean(off[part] ** 2)) for q, part in zip(room, groups, strict=True)])
+    half = (WIDE_CAUTION if long else EVEN_CAUTION) * half
     half = np.maximum(half, LEAST_HALF) * sqrt(smoothed)
     centres = np.array([np.median(number[part]) for part in groups])
     lower = centres[0] * BELOW

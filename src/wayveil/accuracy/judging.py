@@ -29,7 +29,15 @@ from wayveil.accuracy.distances import (
     with_sizes,
 )
 from wayveil.accuracy.find_bands import find_bands, find_even_bands, find_sum_bands
-from wayveil.accuracy.misfits import MISFIT, OF_WAYS, blur_hours, find_bias, is_misfit, least_together
+from wayveil.accuracy.misfits import (
+    MISFIT,
+    OF_WAYS,
+    ROUGHER,
+    blur_hours,
+    find_bias,
+    is_misfit,
+    least_together,
+)
 from wayveil.accuracy.paid_sizes import held_by_law, paid_error, paid_size, paid_total
 from wayveil.accuracy.posterior import MEAN_IN_HALF, Posterior, mean_errors, off_by
 from wayveil.accuracy.replicas import draw_replicas, mechanism_of
@@ -208,7 +216,7 @@ class _Judging:
         bias = find_bias(kind, self.expected)
         if kind not in self.held or bias is None:
             return None
-        least = least_together(self.release.model)
+        least = least_together(self.release.model, kind)
         if kind == "total":
             found = paid_total(self.release)
         elif kind == "visits":
@@ -225,6 +233,8 @@ class _Judging:
         told_by_model = any(error.kind == kind for error in self.expected or ())
         if worst is None and told_by_model and not (kind in OF_WAYS and is_misfit(self.expected)):
             worst = 1.0
+        if worst is not None and self.expected is not None:
+            worst = max(worst, ROUGHER.get(kind, 1.0))
         if self.known is not None:
             trips = self.known.size.trips
             told = public_tally(kind, self.public, trips) if KINDS[kind].public else None

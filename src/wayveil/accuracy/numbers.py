@@ -20,12 +20,13 @@ from wayveil.accuracy.misfits import MISFIT, least_together
 from wayveil.accuracy.posterior import believe_estimate, mean_errors
 from wayveil.accuracy.ranks import MOST, can_rank, rank_ranges
 from wayveil.accuracy.verdicts import Verdict
-from wayveil.arrays import Floats, Ints
+from wayveil.arrays import Floats, Ints, Mask
 from wayveil.errors import RefusedError
 from wayveil.released.released_trips import say_of_what
 from wayveil.synthesis.counted import AllCounted, CountsCells
 from wayveil.synthesis.estimates import Estimate, Interval, Visits
 from wayveil.synthesis.model import OfTaps
+from wayveil.synthesis.noise_sums import NORMAL_95
 from wayveil.synthesis.tallies import VISIT_KINDS, Tally, tally
 from wayveil.world.grid import Grid
 
@@ -35,9 +36,9 @@ NO_INTERVAL = "The interval of a single number is not known."
 # Classes of all trips (durations, distances) add up to the number of trips, which was bought: of what visits have in
 # common, they have so much.
 OF_ALL = {"visits": 0.5}
-# Deviation of numbers that are made of these kinds, as a share of each: who rides between which ends a replica finds
-# again more easily than it was found. Set on five simulated cities of 60,000 trips.
-BETWEEN = {"alightings": 0.03, "triples": 0.03, "edges": 0.03}
+# Deviation of trips that stay within one district, as a share of them, beside that: pairs of ends were counted in
+# blocks as coarse as a district, so that how many people go no farther is mostly guessed. Set on five simulated cities.
+INSIDE = 0.06
 # Numbers that count no people are taken for counts of which the largest is this.
 SHARES = 1_000.0
 WANTED = "To see the numbers all the same: --anyway (anyway=True)."
@@ -56,6 +57,7 @@ class Numbers:
     exact    whether they are cells of the kind, and not made of them
     counted  the noisy counts of exactly these cells, where they have another name than the kind
     whole    whether they count people, and are not shares, minutes or people per seat
+    inside   which of them count people between places of one district; None: none
     """
 
     what: str
@@ -67,6 +69,7 @@ class Numbers:
     exact: bool = True
     counted: str | None = None
     whole: bool = True
+    inside: Mask | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,11 +234,18 @@ def _pair_ends(release: JudgedRelease, numbers: Numbers) -> Interval | None:
     scale = 1.0 if numbers.whole else max(float(np.nanmax(np.abs(numbers.pairs[0]))), 1e-9) / SHARES
     true, again = (np.nan_to_num(side) / scale for side in numbers.pairs)
     cells = np.arange(len(true))
-    least = max(least_together(release.model) * OF_ALL.get(numbers.kind, 1.0), BETWEEN.get(numbers.kind, 0.0))
+    least = least_together(release.model, numbers.kind) * OF_ALL.get(numbers.kind, 1.0)
     sides = Tally(cells, true), Tally(cells, again)
     bands = find_even_bands(*sides, least, release.accuracy.smoothed)
     if bands is None:
         return None
     bands = bands.widen(MISFIT * (release.accuracy.bias(numbers.kind) or 0.0))
-    low, high = bands.ends(numbers.values / scale)
+    values = numbers.values / scale
+    low, high = bands.ends(values)
+    if numbers.inside is not None:
+        more = NORMAL_95 * INSIDE * values * numbers.inside
+        low, high = (
+            np.maximum(values - np.hypot(values - low, more), 0.0),
+            values + np.hypot(high - values, more),
+        )
     return low * scale, high * scale

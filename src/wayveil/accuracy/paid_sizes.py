@@ -1,7 +1,7 @@
 """Numbers that a mechanism asked for by themselves: the law of their noise tells how far off they are."""
 
 from collections.abc import Sequence
-from math import hypot, sqrt
+from math import hypot, log, sqrt
 
 import numpy as np
 
@@ -21,7 +21,7 @@ def paid_size(release: ReleasedTrips) -> Sized | None:
     if not isinstance(model, KnowsSize) or model.size is None:
         return None
     noise = {
-        kind: MEAN_IN_HALF * (_paid_half(release, f"number of {what}") or 0.0) / whole
+        kind: _mean_in_half(release) * (_paid_half(release, f"number of {what}") or 0.0) / whole
         for kind, what, whole in (
             ("total", "trips", model.size.trips),
             ("visits", "visits", model.size.visits),
@@ -92,4 +92,11 @@ def paid_error(release: ReleasedTrips, expected: Sequence[ExpectedError] | None)
     if known is not None:
         return known
     paid = paid_total(release)
-    return None if paid is None else MEAN_IN_HALF * float(paid.high[0]) / sqrt(len(release.trips) + 1)
+    return (
+        None if paid is None else _mean_in_half(release) * float(paid.high[0]) / sqrt(len(release.trips) + 1)
+    )
+
+
+def _mean_in_half(release: ReleasedTrips) -> float:
+    """Return the mean of the absolute noise of one number in halves of its 95 % interval: Laplace, or normal in rho."""
+    return MEAN_IN_HALF if "rho" in release.datasheet["guarantee"] else 1 / log(20)

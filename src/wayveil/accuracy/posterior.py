@@ -35,6 +35,8 @@ BELL: Final = 0.2
 # Counts of more than so many deviations of their noise are hardly moved by it.
 FAR: Final = 40.0
 ROUNDS: Final = 200
+# Steps of the grid of true numbers to a deviation of the noise.
+STEPS: Final = 8
 # Counts closer than this share of their noise are taken for the same.
 CLOSE: Final = 0.05
 # Weight of every bell before any cell is seen, in cells: no size is impossible. Set on four simulated towns under noise
@@ -167,8 +169,11 @@ def find_posterior(
 
 def _grid(most: float, deviation: float) -> Floats:
     """True numbers: closer to each other than noise could tell as far as noise matters, then one every two per cent."""
-    step = max(1.0, deviation / 8)
+    step = max(1.0, deviation / STEPS)
     near = np.arange(0.0, min(most, (FAR + 12) * deviation) + 40 * step, step)
+    # The law of small numbers is told in shares of them, however far noise reaches.
+    small = np.exp(np.arange(0.0, np.log(STEPS * step), BELL / 2))
+    near = np.union1d(near, np.rint(small)) if step > 1 else near
     if near[-1] >= most:
         return near
     return np.concatenate([near, np.exp(np.arange(np.log(near[-1]) + 0.02, np.log(most) + 0.04, 0.02))])

@@ -96,7 +96,7 @@ class Sized:
         else:
             off, is_noise = 1 - kept + 2 * false * kept, shown <= 0 or false >= 1 / 2
         against = None if public is None else self._against(release, whole, public, 2 * false * min(kept, 1))
-        margin = 0.0 if is_noise or off >= 1 else most_margin(off, against)
+        margin = 0.0 if is_noise or off >= 1 else most_margin(kind, off, against)
         if against is not None:
             # Where towns showed that public knowledge is farther off than this says, people are told that.
             against /= min(worst or 1.0, 1.0)

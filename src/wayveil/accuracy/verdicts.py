@@ -33,8 +33,8 @@ class Verdict:
     sure    whether the error holds; if not, it is the part that noise makes, and bias may come on top
     says_more  whether the release is known to be better than public knowledge
     is_noise   whether nothing is left of it, all sizes together
-    margin     how many times farther off than expected it may be before public knowledge is as good; 0: nothing is
-               left of it; None: an older release, which did not say
+    margin     how many times farther off than expected it may be before public knowledge, or nothing, is as good;
+               0: nothing is left of it; None: an older release, which did not say
     sizes      the same by the size of numbers; empty where there is one number, or an older release did not say
     """
 
@@ -91,9 +91,10 @@ def is_lost(kind: str, error: float, apart: float = SEEN_TWICE) -> bool:
     return error * (1.0 if kind in SINGLE else apart) >= 1
 
 
-def most_margin(error: float, public: float | None) -> float:
-    """Error of public knowledge in multiples of that error, up to `MOST_MARGIN`."""
-    return MOST_MARGIN if public is None else min(public / max(error, 1 / MOST_MARGIN), MOST_MARGIN)
+def most_margin(kind: str, error: float, public: float | None) -> float:
+    """Error of public knowledge, or of nothing at all, in multiples of that error, up to `MOST_MARGIN`."""
+    other = min(MOST_MARGIN if public is None else public, MOST_MARGIN if kind in SINGLE else 1.0)
+    return min(other / max(error, 1 / MOST_MARGIN), MOST_MARGIN)
 
 
 def give_verdict(
@@ -114,6 +115,6 @@ def give_verdict(
     told what replicas show all the same, and a release that these cannot tell from nothing is never said to say more.
     """
     is_noise = size <= 0 or is_lost(kind, error * min(worst, 1.0), apart)
-    margin = 0.0 if size <= 0 or is_lost(kind, error, apart) else most_margin(error * apart, public)
+    margin = 0.0 if size <= 0 or is_lost(kind, error, apart) else most_margin(kind, error * apart, public)
     says_more = sure and not is_noise and margin > worst
     return Verdict(kind, cells, error * max(worst, 1.0), public, sure, says_more, is_noise, margin)

@@ -103,6 +103,7 @@ def answer_trips(
             pairs=pairs,
             counted=counted,
             whole=asked.over is None,
+            inside=(table["from"] == table["to"]).to_numpy() if asked.question == "districts" else None,
         ),
         anyway=anyway,
     )

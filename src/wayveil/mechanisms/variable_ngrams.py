@@ -63,7 +63,7 @@ class VariableNgrams(Mechanism):
             "edges": 1.0,
             "triples": 1.0,
             "journeys": 1.0,
-            "lengths": 1.0,
+            "lengths": 2.0,
         }
     )
 
