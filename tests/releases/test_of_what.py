@@ -24,7 +24,7 @@ def made(unit):
 
 def test_an_answer_under_a_bound_says_that_it_is_not_of_all_rows():
     bounded = made(Rider(max_trips=2))
-    said = "not of all rows: at most 2 of each rider, chosen at random, and the first 3 stops of each trip."
+    said = "not all rows: at most 2 of each rider, chosen at random, and the first 3 stops of each trip."
     assert said in bounded.ask("stops").note
     assert said in say_of_what(bounded.datasheet)
     assert said in bounded.datasheet["of_what"]
@@ -37,13 +37,13 @@ def test_an_answer_by_weights_is_of_all_rows_and_says_what_riders_with_many_do_t
     weighed = made(Rider(max_trips=2, bounding="weights"))
     said = weighed.datasheet["of_what"]
     assert said.startswith(
-        "These are numbers of all rows, of each trip its first 3 stops: every row of a rider"
+        "These numbers cover all rows, the first 3 stops of each trip: every row of a rider"
     )
     assert "at most 32 of each rider" in said
-    assert "a place that only those with 3 to 4 rows use" in said
+    assert "a place used only by those with 3 to 4 rows" in said
     assert said in weighed.ask("stops").note
     assert weighed.ask("stops").sentence.endswith(
-        "These are numbers of all rows, of each trip its first 3 stops, of at most 32 of each rider."
+        "These numbers cover all rows, the first 3 stops of each trip, at most 32 of each rider."
     )
     assert "together as at most 2 trips" in " ".join(say_left_out(weighed.datasheet))
 
@@ -52,8 +52,8 @@ def test_an_answer_without_a_bound_is_of_all_rows():
     unbounded = make_release(
         TRIPS, Markov(), epsilon=50, unit=Trip(), rows="calls", bits=SeededBits(1), seed=1
     )
-    assert "numbers of all rows" in unbounded.datasheet["of_what"]
+    assert "numbers cover all rows" in unbounded.datasheet["of_what"]
 
 
 def test_trips_that_are_counted_up_to_a_stop_are_not_counted_whole():
-    assert "not of all rows: the first 3 stops of each trip." in made(Trip()).ask("stops").note
+    assert "not all rows: the first 3 stops of each trip." in made(Trip()).ask("stops").note

@@ -94,7 +94,8 @@ def say_sizes(classes: Sequence[SizeClass]) -> str:
         share = 100 * each.off / max(each.mean, 1e-9)
         told = each.word
         if each.word == USEFUL:
-            told = f"typically off by {say_share(share)} (one of {each.mean:,.0f} by {max(each.off, 1):,.0f})"
+            by = "less than 1" if each.off < 1 else f"{each.off:,.0f}"
+            told = f"typically off by {say_share(share)} (a number of {each.mean:,.0f} by {by})"
         parts.append(f"{each.range_words} {told}")
     return "; ".join(parts)
 

@@ -79,7 +79,7 @@ class Verdict:
             better = self.sizes[-1].word if self.sizes else "noise" if self.is_noise else NOT_BETTER
             return f"{what}: {better}; do not use."
         if not self.sure:
-            return f"{what}: how far off is not known; noise alone makes it {say_share(100 * self.error)} in all."
+            return f"{what}: the whole error is not known; noise alone makes {say_share(100 * self.error)} in all."
         if self.sizes:
             return f"{what}: {say_sizes(self.sizes)}."
         beside = "" if self.public is None else f"; public knowledge alone by {100 * self.public:.0f} %"

@@ -96,8 +96,8 @@ def say_of_what(datasheet: Datasheet) -> str:
     counted += [] if visits is None or single else [f"the first {visits:,} stops of each trip"]
     counted += ["no row without a rider id"] if bounds.get("without_id") == "drop" else []
     if not counted:
-        return "These are numbers of all rows that could be read."
-    return f"These are numbers of what was counted, not of all rows: {', and '.join(counted)}."
+        return "These numbers cover all rows that could be read."
+    return f"These numbers cover what was counted, not all rows: {', and '.join(counted)}."
 
 
 def quote_of_what(datasheet: Datasheet) -> str:
@@ -106,7 +106,7 @@ def quote_of_what(datasheet: Datasheet) -> str:
     if not datasheet.get("size"):
         return said
     each, unit = datasheet["guarantee"]["bounds"]["most_rows"], datasheet["guarantee"]["unit"]
-    return f"{said.partition(':')[0]}, of at most {each:,} of each {unit}."
+    return f"{said.partition(':')[0]}, at most {each:,} of each {unit}."
 
 
 def _say_all_rows(datasheet: Datasheet) -> str:
@@ -114,18 +114,18 @@ def _say_all_rows(datasheet: Datasheet) -> str:
     size, bounds = datasheet["size"], datasheet["guarantee"]["bounds"]
     whose, (visits, single) = datasheet["guarantee"]["unit"], _stops_of_a_trip(datasheet)
     left = " with a rider id" if bounds.get("without_id") == "drop" else ""
-    first = "" if visits is None or single else f", of each trip its first {visits:,} stops"
+    first = "" if visits is None or single else f", the first {visits:,} stops of each trip"
     said = (
-        f"These are numbers of all rows{left}{first}: every row of a {whose} counts by weight, and weights stand for "
-        f"about {size['rows']:,} rows (+-{size['rows_95']:,}), at most {bounds['most_rows']:,} of each {whose}."
+        f"These numbers cover all rows{left}{first}: every row of a {whose} counts by weight, and the weights stand "
+        f"for about {size['rows']:,} rows (+-{size['rows_95']:,}), at most {bounds['most_rows']:,} of each {whose}."
     )
     heavy = size["heaviest"]
     if heavy is None:
         return said
     return (
-        f"{said} A {whose} with many rows weighs less: a place that only those with {heavy['from']:,} to "
-        f"{heavy['to']:,} rows use shows about {heavy['shown']:.0%} of its rows, one that only those with up to "
-        f"{bounds['max_trips']:,} use {float(Fraction(size['rows_per_weight'])):.0%}."
+        f"{said} A {whose} with many rows weighs less: a place used only by those with {heavy['from']:,} to "
+        f"{heavy['to']:,} rows shows about {heavy['shown']:.0%} of its rows, and one used only by those with up to "
+        f"{bounds['max_trips']:,} shows {float(Fraction(size['rows_per_weight'])):.0%}."
     )
 
 
