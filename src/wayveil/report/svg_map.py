@@ -66,6 +66,9 @@ MOST_TRACED = 30_000
 MAX_HOVERS = 1_000
 _LABELS = 8
 _LABEL_CHARACTERS = 26
+# On phones the style sheet writes labels this large, in units of the drawing, and hides those of class `wide`.
+_PHONE_SIZE, _PHONE_LABELS = 34.0, 3
+Box = tuple[float, float, float, float]
 
 
 @dataclass(frozen=True, eq=False)
@@ -278,30 +281,44 @@ def _lines(canvas: Canvas, a: AnyInts, b: AnyInts) -> list[str]:
 
 def _labels(canvas: Canvas, labels: list[tuple[int, str]], size: float) -> str:
     """Names of the busiest stops, each beside its stop; one that would cover another is left out."""
-    boxes: list[tuple[float, float, float, float]] = []
+    boxes: list[Box] = []
+    on_phones: list[Box] = []
     parts = []
     for stop, text in labels:
         if len(boxes) == _LABELS:
             break
         text = text.partition(" (")[0]
         text = text if len(text) <= _LABEL_CHARACTERS else text[: _LABEL_CHARACTERS - 1].rstrip() + "…"
-        x, y, wide = float(canvas.x[stop]), float(canvas.y[stop]), 0.62 * size * len(text)
-        for anchor, left in (("start", x + 0.5 * size), ("end", x - 0.5 * size - wide)):
-            box = (left, y - 0.6 * size, left + wide, y + 0.6 * size)
-            if left < 4 or box[2] > WIDTH - 4 or any(_overlap(box, other) for other in boxes):
+        x, y = float(canvas.x[stop]), float(canvas.y[stop])
+        for anchor, start in (("start", x + 0.5 * size), ("end", x - 0.5 * size)):
+            box = _box(start, y, text, size, anchor)
+            if not _is_free(box, boxes):
                 continue
             boxes.append(box)
-            start = left if anchor == "start" else left + wide
+            larger = _box(start, y, text, _PHONE_SIZE, anchor)
+            shown = len(on_phones) < _PHONE_LABELS and _is_free(larger, on_phones)
+            on_phones += [larger] if shown else []
+            kind = "" if shown else ' class="wide"'
             parts.append(
-                f'<circle cx="{_number(x)}" cy="{_number(y)}" r="{_number(size * 0.22)}"/>'
-                f'<text x="{_number(start)}" y="{_number(y)}" dy=".34em" text-anchor="{anchor}" '
+                f'<circle{kind} cx="{_number(x)}" cy="{_number(y)}" r="{_number(size * 0.22)}"/>'
+                f'<text{kind} x="{_number(start)}" y="{_number(y)}" dy=".34em" text-anchor="{anchor}" '
                 f'font-size="{_number(size)}">{escape(text, quote=False)}</text>'
             )
             break
     return f'<g class="labels">{"".join(parts)}</g>'
 
 
-def _overlap(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
+def _box(start: float, y: float, text: str, size: float, anchor: str) -> Box:
+    wide = 0.62 * size * len(text)
+    left = start if anchor == "start" else start - wide
+    return left, y - 0.6 * size, left + wide, y + 0.6 * size
+
+
+def _is_free(box: Box, taken: list[Box]) -> bool:
+    return box[0] >= 4 and box[2] <= WIDTH - 4 and not any(_overlap(box, other) for other in taken)
+
+
+def _overlap(one: Box, other: Box) -> bool:
     return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
 
 
