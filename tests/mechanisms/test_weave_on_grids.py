@@ -234,3 +234,16 @@ def test_half_of_the_drivers_feel_the_costs_of_the_round_before():
     ways.learn(found)
     assert len(ways.learnt) == 2
     assert ways.learnt[1] is first
+
+
+def test_nobody_follows_cheap_edges_where_single_edges_were_not_asked_for():
+    blocks, _, noisy = read_blocks(model())
+    grid, rng = wandering().world, np.random.default_rng(1)
+    cheap = np.array([choice.via >= 0 for choice in DRIVE_CHOICES])
+    for asked in (True, False):
+        told = {name: block for name, block in noisy.items() if asked or name != "edge"}
+        demand = Demand.estimate(blocks, told, float(model().trips), QUICK)
+        ways = DrivenWays(demand, grid, QUICK)
+        drawn = ways.draw(2_000, ways.first_shares, rng)
+        assert cheap[drawn.kind].any() == asked
+        assert len(drawn.walks) > 1_500

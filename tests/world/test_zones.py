@@ -51,13 +51,15 @@ def test_a_world_without_coordinates_has_zones_by_the_order_of_its_ids():
     geography = Geography(plain_world(6))
     assert np.all(np.diff(geography.places.code) > 0)
     assert geography.metres(np.array([1, 1]), np.array([1, 2])).tolist() == [0.0, geography.widest]
-    assert len(geography.edges.code) == 0
+    assert len(geography.edge_zones(geography.edge_digits)) == 0
 
 
 def test_edges_of_a_network_have_zones_of_their_own():
     network = small_network(3)
     geography = Geography(network)
-    assert len(np.unique(geography.edges.code)) == network.edges
+    finest = geography.edge_zones(geography.edge_digits)
+    assert len(np.unique(finest)) == network.edges
+    assert np.array_equal(geography.edge_zones(3), finest >> geography.edge_digits - 3)
     assert 0 < geography.metres(np.array([0]), np.array([1]))[0] <= geography.widest
 
 

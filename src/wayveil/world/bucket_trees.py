@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from wayveil.arrays import Floats, Int32s
+from wayveil.arrays import AnyInts, Floats, Int32s, Ints
 from wayveil.world.trees import Graph
 
 # The width of a bucket, as a share of the mean cost of an arc, and the most buckets. They decide on speed only.
@@ -22,20 +22,23 @@ class Buckets(NamedTuple):
     """Nodes that wait, `per_unit` buckets per unit of cost.
 
     `head` is the first node of each bucket, all -1 before and after a tree; `after` and `before` are a node's
-    neighbours in its bucket.
+    neighbours in its bucket. `reached` are the nodes that the last tree has touched, and behind them how many.
     """
 
     per_unit: float
     head: Int32s
     after: Int32s
     before: Int32s
+    reached: Int32s
 
     @classmethod
     def for_costs(cls, cost: Floats, nodes: int) -> "Buckets":
         """Make empty buckets for a graph."""
         per_unit, count = size_buckets(cost)
         room = np.empty((2, nodes), np.int32)
-        return cls(per_unit, np.full(count, _NONE, np.int32), room[0], room[1])
+        # The first tree finds whatever was in its arrays, so all of it is to be put back.
+        everything = np.append(np.arange(nodes), nodes).astype(np.int32)
+        return cls(per_unit, np.full(count, _NONE, np.int32), room[0], room[1], everything)
 
 
 def size_buckets(cost: Floats) -> tuple[float, int]:
@@ -61,16 +64,17 @@ def grow_tree_in_buckets(
     """Find the shortest ways to a root over arcs turned round: `toward` is the next node, -1 where there is none.
 
     Ends when `missing` nodes with this mark in `asked` are reached by their shortest way. Nodes farther off
-    may have another one. The marks of nodes that were reached are removed.
+    may have another one. The marks of nodes that were reached are removed. `toward` and `distance` are those of the
+    last tree with these buckets, and only what it touched is put back: a small tree costs little on a large graph.
     """
     indptr, indices, cost = graph
-    per_unit, head, after, before = buckets
-    toward[:] = -1
-    distance[:] = np.inf
-    before[:] = _NOT_WAITING
+    per_unit, head, after, before, reached = buckets
+    for k in range(reached[-1]):
+        toward[reached[k]], distance[reached[k]], before[reached[k]] = -1, np.inf, _NOT_WAITING
     mask = len(head) - 1
     toward[root], distance[root] = root, 0.0
     head[0], after[root], before[root] = root, _NONE, _NONE
+    reached[0], touched = root, 1
     waiting, bucket = 1, 0
     while waiting > 0 and missing > 0:
         here = head[bucket & mask]
@@ -86,6 +90,9 @@ def grow_tree_in_buckets(
             for edge in range(indptr[here], indptr[here + 1]):
                 other, through = indices[edge], distance[here] + cost[edge]
                 if through < distance[other]:
+                    if toward[other] < 0:
+                        reached[touched] = other
+                        touched += 1
                     if before[other] == _NOT_WAITING:
                         waiting += 1
                     else:
@@ -106,4 +113,53 @@ def grow_tree_in_buckets(
                     toward[other] = here
             here = head[bucket & mask]
         bucket += 1
+    reached[-1] = touched
     head[:] = _NONE
+
+
+def follow_trees(
+    graph: Graph, stop: Int32s, roots: Int32s, bounds: Ints, origin: AnyInts
+) -> tuple[Int32s, Ints]:
+    """Return the shortest ways over arcs turned round, one after the other, and their lengths, 0 where there is none.
+
+    Those to `roots[k]` are from the nodes `origin[bounds[k]:bounds[k + 1]]`. A way is told by the stops of its nodes,
+    each once where it stays at a stop.
+    """
+    return _follow_trees(graph, Buckets.for_costs(graph.cost, len(stop)), stop, roots, bounds, origin)
+
+
+@njit(cache=True, nogil=True)
+def _follow_trees(graph, buckets, stop, roots, bounds, origin):  # type: ignore[no-untyped-def]
+    size = len(stop)
+    toward, distance = np.empty(size, np.int32), np.empty(size)
+    location = np.empty(24 * len(origin) + size + 1, np.int32)
+    lengths = np.zeros(len(origin), np.int64)
+    asked = np.full(size, -1, np.int32)
+    used = 0
+    for k in range(len(roots)):
+        root = roots[k]
+        # Few origins are asked about, and most are near: a tree need not grow beyond the farthest of them.
+        missing = 0
+        for i in range(bounds[k], bounds[k + 1]):
+            if asked[origin[i]] != k:
+                asked[origin[i]] = k
+                missing += 1
+        grow_tree_in_buckets(graph, root, toward, distance, buckets, asked, k, missing)
+        for i in range(bounds[k], bounds[k + 1]):
+            if used + size > len(location):
+                larger = np.empty(2 * len(location) + size, np.int32)
+                larger[:used] = location[:used]
+                location = larger
+            at = origin[i]
+            if toward[at] < 0:
+                continue
+            start = used
+            location[used] = stop[at]
+            used += 1
+            while at != root:
+                at = toward[at]
+                if stop[at] != location[used - 1]:
+                    location[used] = stop[at]
+                    used += 1
+            lengths[i] = used - start
+    return location[:used].copy(), lengths

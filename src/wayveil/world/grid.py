@@ -19,7 +19,7 @@ from wayveil.world.geo import EARTH_RADIUS_METRES, BoundingBox, haversine
 from wayveil.world.network import Edges, Network, Places, Platforms, Routes, restored_parts
 from wayveil.world.world import Stored
 
-MOST_CELLS = 20_000
+MOST_CELLS = 250_000
 # Cities move at up to this speed, on the way between two cells.
 METRES_PER_SECOND = 14.0
 METRES_PER_DEGREE = EARTH_RADIUS_METRES * np.pi / 180

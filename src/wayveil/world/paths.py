@@ -12,8 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from wayveil.arrays import AnyInts, Floats, Int32s, Ints, Mask
 from wayveil.errors import ParameterError
 from wayveil.progress import track
+from wayveil.world.bucket_trees import follow_trees
 from wayveil.world.network import Network
-from wayveil.world.trees import Cost, Graph, grow_trees, require_locations, reversed_graph
+from wayveil.world.trees import Cost, require_locations, reversed_graph
 
 
 def is_reachable(network: Network, source: AnyInts, target: AnyInts) -> Mask:
@@ -66,19 +67,19 @@ def shortest_paths(
     """The shortest path from each origin to its destination, in the order of the pairs.
 
     The result does not depend on the number of `workers` (threads; default: one per core). Beyond the paths
-    themselves, held twice for a moment, memory is 64 trees per worker.
+    themselves, held twice for a moment, memory is one tree per worker.
     """
     origin, destination = _pairs(network, origins, destinations)
     graph = reversed_graph(network, cost)
     order = np.argsort(destination, kind="stable")
     roots, first = np.unique(destination[order], return_index=True)
     bounds = np.append(first, len(order)).astype(np.int64)
-    starts = range(0, len(roots), _DESTINATIONS_PER_BATCH)
+    starts, every = range(0, len(roots), _DESTINATIONS_PER_BATCH), np.arange(network.size, dtype=np.int32)
 
     def batch(start: int) -> tuple[Int32s, Ints]:
         chosen = roots[start : start + _DESTINATIONS_PER_BATCH]
         ends = bounds[start : start + len(chosen) + 1]
-        return _walk_batch(graph, chosen, origin[order[ends[0] : ends[-1]]], ends - ends[0])
+        return follow_trees(graph, every, chosen, ends - ends[0], origin[order[ends[0] : ends[-1]]])
 
     with ThreadPoolExecutor(workers or os.cpu_count()) as pool:
         parts = list(track(pool.map(batch, starts), "shortest paths", total=len(starts)))
@@ -130,30 +131,6 @@ def _pairs(network: Network, origins: ArrayLike, destinations: ArrayLike) -> tup
     if origin.ndim != 1 or origin.shape != destination.shape:
         raise ParameterError("paths need as many origins as destinations")
     return require_locations(network, origin), require_locations(network, destination)
-
-
-def _walk_batch(graph: Graph, roots: Int32s, origin: Int32s, bounds: Ints) -> tuple[Int32s, Ints]:
-    """Paths of the pairs of some destinations, one after the other, and their lengths."""
-    shape = (len(roots), len(graph.indptr) - 1)
-    toward, depth = np.empty(shape, np.int32), np.empty(shape, np.int32)
-    grow_trees(graph, roots, toward, np.empty((1, shape[1])), depth)
-    tree = np.repeat(np.arange(len(roots)), np.diff(bounds))
-    lengths = depth[tree, origin].astype(np.int64)
-    walked = np.empty(int(lengths.sum()), np.int32)
-    walk_trees(toward, tree, origin, lengths, walked)
-    return walked, lengths
-
-
-@njit(cache=True, nogil=True)
-def walk_trees(toward: Int32s, tree: Ints, origin: Int32s, lengths: Ints, walked: Int32s) -> None:
-    """Write the way from each origin to the root of its tree, one after the other."""
-    end = 0
-    for i in range(len(origin)):
-        at, hops = origin[i], toward[tree[i]]
-        for _ in range(lengths[i]):
-            walked[end] = at
-            end += 1
-            at = hops[at]
 
 
 @njit(cache=True, nogil=True)

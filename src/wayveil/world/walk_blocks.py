@@ -235,7 +235,7 @@ class WalkBlocks:
         network, bits = self.geography.network, self.resolution.edges
         if network is None:
             return []
-        zone = self.geography.edges.zone(np.arange(network.edges), bits)
+        zone = self.geography.edge_zones(bits)
         targets = network.indices.astype(np.int64)
         after = network.successors.degree(targets)
         before = np.concatenate([[0], np.cumsum(after)])

@@ -24,11 +24,12 @@ class Zones:
     depth: int
 
     @classmethod
-    def of_points(cls, x: Floats, y: Floats) -> "Zones":
+    def of_points(cls, x: Floats, y: Floats, digits: int | None = None) -> "Zones":
+        """Halve points until each is alone, or only as often as codes of so many digits ask for."""
         points = np.column_stack([x, y])
         if len(points) == 0:
             return cls(np.zeros(0, np.int64), 0)
-        depth = max(0, (len(points) - 1).bit_length())
+        depth = count_digits(len(points)) if digits is None else min(count_digits(len(points)), digits)
         code, order = np.zeros(len(points), np.int64), np.arange(len(points))
         # All boxes of a level are halved at once: `order` has the points box after box, from `starts` on.
         starts = np.zeros(1, np.int64)
@@ -62,6 +63,11 @@ class Zones:
     def pair(self, one: AnyInts, other: AnyInts) -> Ints:
         """A code for each pair of places, with the digits of both in turn: near pairs share its first digits."""
         return interleave(self.code[one], self.code[other], self.depth)
+
+
+def count_digits(places: int) -> int:
+    """Return the binary digits that tell so many places apart."""
+    return max(0, (places - 1).bit_length())
 
 
 def interleave(one: Ints, other: Ints, digits: int) -> Ints:
@@ -100,14 +106,18 @@ class Geography:
     def places(self) -> Zones:
         return Zones.of_points(*self.xy)
 
-    @cached_property
-    def edges(self) -> Zones:
-        """Zones of the edges of a network, by their midpoints."""
+    @property
+    def edge_digits(self) -> int:
+        """Binary digits that tell all edges of a network apart."""
+        return 0 if self.network is None else count_digits(self.network.edges)
+
+    def edge_zones(self, digits: int) -> Ints:
+        """Return the zone, one of 2^digits, of every edge of a network, by their midpoints."""
         if self.network is None:
-            return Zones(np.zeros(0, np.int64), 0)
+            return np.zeros(0, np.int64)
         x, y = self.xy
         source, target = self.network.sources, self.network.indices
-        return Zones.of_points((x[source] + x[target]) / 2, (y[source] + y[target]) / 2)
+        return Zones.of_points((x[source] + x[target]) / 2, (y[source] + y[target]) / 2, digits).code
 
     @cached_property
     def triples(self) -> int:

@@ -1,10 +1,10 @@
 """Plausible trips on a grid: drivers do not take shortest ways, but ways as long as measured, with bends.
 
 A way has as many visits as the law of lengths says for the distance of its ends. Its heading wavers from move to move,
-much or little, and is drawn towards its goal as the moves that are left ask for. Some drivers follow cheap edges
-instead, straight to the goal or through a place of such a way. Points near the border of two cells also make ways that
-step over it and back again: some ways spend part of their length on that. Which share of the trips drives how is learnt
-from the fit.
+much or little, and is drawn towards its goal as the moves that are left ask for. Where single edges were asked for,
+some drivers follow cheap ones instead, straight to the goal or through a place of such a way. Points near the border
+of two cells also make ways that step over it and back again: some ways spend part of their length on that. Which share
+of the trips drives how is learnt from the fit.
 """
 
 from dataclasses import dataclass
@@ -81,7 +81,9 @@ class DrivenWays:
         self.demand, self.settings, self.costs = demand, settings, Costs(grid, settings)
         self.grid, self.ground = grid, _GridArrays.of(grid)
         self.lengths = LengthLaw(demand.blocks.length_edges, demand.noisy["length"].value)
-        self.first_shares = np.full(len(DRIVE_CHOICES), 1 / len(DRIVE_CHOICES))
+        # Where single edges were not asked for, nothing tells which are cheap: ways that waver say as much as routes.
+        chosen = (_VIA < 0) | ("edge" in demand.noisy)
+        self.first_shares = chosen / chosen.sum()
         self.learnt = [np.ones(grid.edges)]
 
     def draw(self, count: int, shares: Floats, rng: np.random.Generator) -> Support:

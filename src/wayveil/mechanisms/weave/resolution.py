@@ -45,7 +45,7 @@ def choose_resolution(
         ends=min(count_bits(block, 1, depth) for block in ("origin zone", "destination zone")),
         hours=min(by_zone) if times else 0,
         pairs=count_bits("band of pair", bands, depth // 2, power=2) if times else 0,
-        edges=count_bits("edge zone", 1, geography.edges.depth),
+        edges=count_bits("edge zone", 1, geography.edge_digits),
         distances=distances,
         growth=growth,
         times=times,

@@ -14,7 +14,7 @@ from wayveil.arrays import Floats, Ints
 from wayveil.mechanisms.weave.demand import Demand
 from wayveil.mechanisms.weave.settings import Generation
 from wayveil.mechanisms.weave.weight_fit import FittedSupport, Support, select_walks
-from wayveil.world.bucket_trees import Buckets, grow_tree_in_buckets
+from wayveil.world.bucket_trees import follow_trees
 from wayveil.world.network import Network
 from wayveil.world.trees import Graph
 from wayveil.world.walk_blocks import LONGEST, Walks
@@ -87,45 +87,7 @@ def find_routes(
     roots, first = np.unique(destination, return_index=True)
     bounds = np.append(first, len(destination)).astype(np.int64)
     costly = Graph(graph.indptr, graph.indices, cost)
-    buckets = Buckets.for_costs(cost, len(graph.stop))
-    return _follow_trees(costly, buckets, graph.stop, roots.astype(np.int32), bounds, origin)
-
-
-@njit(cache=True, nogil=True)
-def _follow_trees(graph, buckets, stop, roots, bounds, origin):  # type: ignore[no-untyped-def]
-    size = len(stop)
-    toward, distance = np.empty(size, np.int32), np.empty(size)
-    location = np.empty(24 * len(origin) + size + 1, np.int32)
-    lengths = np.zeros(len(origin), np.int64)
-    asked = np.full(size, -1, np.int32)
-    used = 0
-    for k in range(len(roots)):
-        root = roots[k]
-        # Few origins are asked about, and most are near: a tree need not grow beyond the farthest of them.
-        missing = 0
-        for i in range(bounds[k], bounds[k + 1]):
-            if asked[origin[i]] != k:
-                asked[origin[i]] = k
-                missing += 1
-        grow_tree_in_buckets(graph, root, toward, distance, buckets, asked, k, missing)
-        for i in range(bounds[k], bounds[k + 1]):
-            if used + size > len(location):
-                larger = np.empty(2 * len(location) + size, np.int32)
-                larger[:used] = location[:used]
-                location = larger
-            at = origin[i]
-            if toward[at] < 0:
-                continue
-            start = used
-            location[used] = stop[at]
-            used += 1
-            while at != root:
-                at = toward[at]
-                if stop[at] != location[used - 1]:
-                    location[used] = stop[at]
-                    used += 1
-            lengths[i] = used - start
-    return location[:used].copy(), lengths
+    return follow_trees(costly, graph.stop, roots.astype(np.int32), bounds, origin)
 
 
 def _turn_round(source: Ints, target: Ints, size: int) -> tuple[Ints, Ints]:
@@ -316,13 +278,21 @@ def route_legs(costs: Costs, legs: Legs, learnt: Floats, rng: np.random.Generato
     number = np.where(_PERTURBED[kind], number, 0)
     order = np.lexsort((end, number, kind))
     cuts = np.flatnonzero(np.diff(kind[order] * settings.graphs + number[order])) + 1
-    tasks = []
-    for some in np.split(order, cuts):
-        how = ROUTE_CHOICES[kind[some[0]]] if len(some) else ROUTE_CHOICES[0]
-        cost = costs.draw(how, learnt, rng)
-        tasks.append((costs.graph(how.way), cost, start[some], end[some], some))
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        return list(pool.map(lambda task: RoutedLegs(*find_routes(*task[:4]), task[4]), tasks))
+
+    def route(some: Ints, cost: Floats) -> RoutedLegs:
+        graph = costs.graph(ROUTE_CHOICES[kind[some[0]]].way)
+        return RoutedLegs(*find_routes(graph, cost, start[some], end[some]), some)
+
+    found: list[RoutedLegs] = []
+    groups = [some for some in np.split(order, cuts) if len(some)]
+    at_once = os.cpu_count() or 1
+    with ThreadPoolExecutor(at_once) as pool:
+        # Costs of a few graphs at a time: those of all would fill the memory where edges are many.
+        for first in range(0, len(groups), at_once):
+            some = groups[first : first + at_once]
+            drawn = [costs.draw(ROUTE_CHOICES[kind[one[0]]], learnt, rng) for one in some]
+            found += pool.map(route, some, drawn)
+    return found
 
 
 def join_legs(legs: Legs, parts: list[RoutedLegs], trips: int) -> tuple[NDArray[np.int32], Ints]:

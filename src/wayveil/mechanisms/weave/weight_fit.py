@@ -45,9 +45,12 @@ class Support:
 
 
 class Spread(NamedTuple):
-    """Cells that walks spread over: walk j over `cell[bounds[j]:bounds[j + 1]]`, with weight `share[j]` each."""
+    """Cells that walks spread over: walk j has `many[k]` parts in `cell[k]` for k from `bounds[j]` to `bounds[j + 1]`,
+    with weight `share[j]` each. A walk has every cell once.
+    """
 
     cell: NDArray[np.int32]
+    many: NDArray[np.int32]
     bounds: Ints
     share: Floats
 
@@ -141,10 +144,9 @@ class Features:
         walks = [np.repeat(np.arange(len(self.bounds) - 1), self.by_walk.shape[1])]
         cells, parts = [self.by_walk.ravel()], [np.ones(self.by_walk.size)]
         for spread in self.spread:
-            many = np.diff(spread.bounds)
-            walks.append(np.repeat(np.arange(len(many)), many))
+            walks.append(np.repeat(np.arange(len(spread.share)), np.diff(spread.bounds)))
             cells.append(spread.cell)
-            parts.append(np.repeat(spread.share, many))
+            parts.append(spread.many * spread.share[walks[-1]])
         walk = np.concatenate(walks)
         order = np.argsort(walk, kind="stable")
         bounds = np.searchsorted(walk[order], np.arange(len(self.bounds)))
@@ -162,10 +164,10 @@ class Features:
 
     def _look_up(self, block: Block, walks: Walks) -> Spread:
         parts, cells = count_parts(block, walks), block.of(walks)
-        bounds = np.concatenate([[0], np.cumsum(parts)]).astype(np.int64)
-        # A part without a cell counts in the one behind the last.
-        cell = np.where(cells >= 0, cells + self.place[block.name].start, self.cells).astype(np.int32)
-        return Spread(cell, bounds, 1 / measure_norms(block, parts, cells))
+        cell, many, bounds = _join_alike(cells, parts, block.cells)
+        return Spread(
+            cell + self.place[block.name].start, many, bounds, 1 / measure_norms(block, parts, cells)
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -380,6 +382,26 @@ def _put_side_by_side(columns: list[Ints], rows: int) -> NDArray[np.int32]:
 
 
 @njit(cache=True, nogil=True)
+def _join_alike(cells, parts, size):  # type: ignore[no-untyped-def]
+    """Every cell of a walk once, with how many parts the walk has in it; parts without a cell (-1) are left out."""
+    cell, many = np.empty(len(cells), np.int32), np.empty(len(cells), np.int32)
+    bounds, place = np.zeros(len(parts) + 1, np.int64), np.full(size, -1, np.int64)
+    n = k = 0
+    for walk in range(len(parts)):
+        for _ in range(parts[walk]):
+            here = cells[k]
+            k += 1
+            if here < 0:
+                continue
+            if place[here] < bounds[walk]:
+                place[here], cell[n], many[n] = n, here, 0
+                n += 1
+            many[place[here]] += 1
+        bounds[walk + 1] = n
+    return cell[:n].copy(), many[:n].copy(), bounds
+
+
+@njit(cache=True, nogil=True)
 def _hand_out_scores(by_walk, by_trip, bounds, x, score, out, begin, end):  # type: ignore[no-untyped-def]
     """Scores of trips: what their walk scores, and what its trips do not have in common."""
     for walk in range(begin, end):
@@ -410,21 +432,21 @@ def _collect_totals(by_walk, by_trip, bounds, weight, total, out, begin, end):  
 
 @njit(cache=True, nogil=True)
 def _add_spread_scores(part, x, out, begin, end):  # type: ignore[no-untyped-def]
-    cell, bounds = part.cell, part.bounds
+    cell, many, bounds = part.cell, part.many, part.bounds
     for j in range(begin, end):
         score = 0.0
         for k in range(bounds[j], bounds[j + 1]):
-            score += x[cell[k]]
+            score += many[k] * x[cell[k]]
         out[j] += score * part.share[j]
 
 
 @njit(cache=True, nogil=True)
 def _add_spread_totals(part, weight, out, begin, end):  # type: ignore[no-untyped-def]
-    cell, bounds = part.cell, part.bounds
+    cell, many, bounds = part.cell, part.many, part.bounds
     for j in range(begin, end):
         added = weight[j] * part.share[j]
         for k in range(bounds[j], bounds[j + 1]):
-            out[cell[k]] += added
+            out[cell[k]] += many[k] * added
 
 
 @njit(cache=True, nogil=True)
