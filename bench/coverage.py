@@ -73,7 +73,7 @@ def habits(stops: int, seed: int, *, listed: bool = False) -> Trips:
     return Trips(trips.location, trips.offsets, World(network.ids) if listed else network, trips.time)
 
 
-def hubs(stops: int, seed: int) -> Trips:
+def hubs(stops: int, seed: int, count: int = MOST_TRIPS) -> Trips:
     """Riders whose ends are as uneven as in real towns: a few stops have most of them, and near ones are preferred."""
     network, rng = town(stops, seed), np.random.default_rng(seed)
     liked, wanted = rng.lognormal(0, 1.5, (2, network.size))
@@ -81,9 +81,9 @@ def hubs(stops: int, seed: int) -> Trips:
     away = np.hypot(north[:, None] - north, east[:, None] - east)
     weight = liked[:, None] * wanted * np.exp(-2 * away / away.mean())
     np.fill_diagonal(weight, 0)
-    ends = rng.choice(weight.size, 2 * MOST_TRIPS, p=(weight / weight.sum()).ravel())
+    ends = rng.choice(weight.size, 2 * count, p=(weight / weight.sum()).ravel())
     paths = shortest_paths(network, ends // network.size, ends % network.size, "seconds")
-    trips = Trips(paths.location, paths.offsets, network).take(np.flatnonzero(paths.reachable)[:MOST_TRIPS])
+    trips = Trips(paths.location, paths.offsets, network).take(np.flatnonzero(paths.reachable)[:count])
     start = draw_departures(rng, len(trips))
     riding = along_paths(network, trips.location, trips.offsets, network.seconds)
     time = np.repeat(start, np.diff(trips.offsets)) + riding.astype(np.int64)
