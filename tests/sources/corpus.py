@@ -415,6 +415,129 @@ def _two_header_lines(folder, rides):
     return "two.csv"
 
 
+def _in_words(*names, times="%d.%m.%Y %H:%M", **written):
+    """Rides under five names: of rider, origin, start, destination and end."""
+    ours = ("rider_id", "origin", "start", "destination", "end")
+    return _text(_pairs(times, **dict(zip(ours, names, strict=True))), **written)
+
+
+def _cells_apart(rides, path):
+    """A sheet with dates and clocks in cells of their own."""
+    import xlsxwriter
+
+    with xlsxwriter.Workbook(str(path), {"default_date_format": "dd/mm/yyyy"}) as book:
+        sheet, clock = book.add_worksheet(), book.add_format({"num_format": "hh:mm"})
+        sheet.write_row(0, 0, ["Card", "From", "Date", "Dep", "To", "Arrival date", "Arr"])
+        for number, row in enumerate(rides.iter_rows(named=True), start=1):
+            start, end = row["start"], row["end"]
+            sheet.write_row(number, 0, [row["rider_id"], row["origin"], start.date()])
+            sheet.write_datetime(number, 3, start.time(), clock)
+            sheet.write_row(number, 4, [row["destination"], end.date()])
+            sheet.write_datetime(number, 6, end.time(), clock)
+
+
+def _sheet_a_week(rides, path):
+    import xlsxwriter
+
+    table = named(rides, "%Y-%m-%d %H:%M:%S", **ENGLISH)
+    with xlsxwriter.Workbook(str(path)) as book:
+        book.add_worksheet("Stops").write_row(0, 0, ["stop", "name"])
+        for number, part in enumerate(table.iter_slices(80)):
+            sheet = book.add_worksheet(f"Week {number + 1}")
+            for at, row in enumerate([part.columns, *part.rows()]):
+                sheet.write_row(at, 0, row)
+
+
+def _cut(name, folder, rides, write):
+    """A folder of two files of one table, of which each is written its own way."""
+    (folder / name).mkdir(exist_ok=True)
+    for number, part in enumerate(rides.iter_slices(80)):
+        write(number, part, folder / name / f"rides-{number + 1}.csv")
+    return name
+
+
+def _new_names(folder, rides):
+    def write(number, part, path):
+        old = dict(
+            zip(
+                ENGLISH,
+                ["Trip", "Card", "Start Station", "Start Time", "End Station", "End Time"],
+                strict=True,
+            )
+        )
+        named(part, "%Y-%m-%d %H:%M:%S", **[ENGLISH, old][number]).write_csv(path)
+
+    return _cut("renamed", folder, rides, write)
+
+
+def _new_separator(folder, rides):
+    def write(number, part, path):
+        named(part, "%Y-%m-%d %H:%M:%S", **ENGLISH).write_csv(path, separator=",;"[number])
+
+    return _cut("separated", folder, rides, write)
+
+
+def _view(folder, rides):
+    (folder / "view.sqlite").unlink(missing_ok=True)
+    truth.write_sqlite(
+        {"notes": pl.DataFrame({"a": ["x"]}), "rides": named(rides, **ENGLISH)}, folder / "view.sqlite"
+    )
+    return "view.sqlite"
+
+
+def _status_changes(folder, rides):
+    """Starts and ends as MDS had them before 2.0."""
+    starts, ends = (truth.epoch(rides, name, ZONE, 1000).to_list() for name in ("start", "end"))
+    changes = [
+        {
+            "device_id": f"v{number % 9}",
+            "event_types": [word],
+            "event_time": moments[number],
+            "event_location": _feature(row, place, moments[number]),
+            "trip_id": row["trip_id"],
+        }
+        for number, row in enumerate(rides.iter_rows(named=True))
+        for word, moments, place in (("trip_start", starts, "origin"), ("trip_end", ends, "destination"))
+    ]
+    (folder / "status.json").write_text(json.dumps({"version": "1.2.0", "data": {"status_changes": changes}}))
+    return "status.json"
+
+
+def _feature(row, place, moment):
+    point = {"type": "Point", "coordinates": [row[f"{place}_lon"], row[f"{place}_lat"]]}
+    return {"type": "Feature", "properties": {"timestamp": moment}, "geometry": point}
+
+
+def _routes(folder, rides):
+    """Trips of MDS before 2.0, whose ends only their routes say."""
+    starts, ends = (truth.epoch(rides, name, ZONE, 1000).to_list() for name in ("start", "end"))
+    trips = [
+        {
+            "trip_id": row["trip_id"],
+            "start_time": starts[at],
+            "end_time": ends[at],
+            "route": {
+                "type": "FeatureCollection",
+                "features": [_feature(row, "origin", starts[at]), _feature(row, "destination", ends[at])],
+            },
+        }
+        for at, row in enumerate(rides.iter_rows(named=True))
+    ]
+    (folder / "routes.json").write_text(json.dumps({"version": "1.2.0", "data": {"trips": trips}}))
+    return "routes.json"
+
+
+def _cells_of_two(rides):
+    """Coordinates as portals of open data have them."""
+    moments = named(rides, "%m/%d/%Y %I:%M:%S %p", start="Start Time", end="End Time", rider_id="Member ID")
+    return moments.with_columns(
+        rides.select(
+            pl.format("POINT ({} {})", f"{end}_lon", f"{end}_lat").alias(f"{name} Location")
+            for name, end in (("Start", "origin"), ("End", "destination"))
+        )
+    )
+
+
 APART = {
     "rider": "Karten-Nr",
     "origin": "Von",
@@ -717,6 +840,33 @@ CORPUS: dict[str, Entry] = {
             )
         )
     ),
+    "finnish": Entry(
+        _in_words(
+            "Matkakortti", "Nousupysäkki", "Nousuaika", "Poistumispysäkki", "Poistumisaika", separator=";"
+        )
+    ),
+    "greek in windows-1253": Entry(
+        _in_words(
+            *("Αριθμός κάρτας", "Στάση επιβίβασης", "Ώρα επιβίβασης", "Στάση αποβίβασης", "Ώρα αποβίβασης"),
+            encoding="windows-1253",
+        )
+    ),
+    "chinese in big5": Entry(
+        _in_words(
+            *("卡號", "上車站", "上車時間", "下車站", "下車時間"),
+            times="%Y/%m/%d %H:%M:%S",
+            encoding="big5",
+        )
+    ),
+    "days and clocks in cells": Entry(_frame("apart.xlsx", _cells_apart)),
+    "a sheet a week": Entry(_frame("weeks.xlsx", _sheet_a_week)),
+    "tabs called .xls": Entry(_text(_pairs("%d/%m/%Y %H:%M", **ENGLISH), "export.xls", separator="\t")),
+    "a folder whose names changed": Entry(_new_names),
+    "a folder whose separator changed": Entry(_new_separator),
+    "one of several tables": Entry(_view),
+    "MDS status changes": Entry(_status_changes, "taps", riders=False),
+    "MDS trips with routes": Entry(_routes, riders=False),
+    "two coordinates in a cell": Entry(_text(_cells_of_two)),
     "a folder of files": Entry(_months),
     "a pattern of files": Entry(lambda folder, rides: _months(folder, rides) + "/fahrten-*.csv"),
 }

@@ -257,6 +257,91 @@ def test_one_text_means_one_moment_under_one_order():
     assert read == ["2026-04-03T20:05:00"] * 4 + [None]
 
 
+WRITINGS = (
+    *(
+        "3-Apr-26 08.05.09.000000000 PM",
+        "Fri Apr  3 20:05:09 CEST 2026",
+        "20:05:09 03.04.2026",
+        "03042026200509",
+    ),
+    *("8:05:09 PM 03/04/2026", "2026-04-03-20.05.09.000000", "03APR2026:20:05:09", "2026-04-03_20-05-09"),
+    *(
+        "'2026-04-03 20:05:09",
+        '="2026-04-03 20:05:09"',
+        "3 kwietnia 2026 20:05:09",
+        "2026/04/03(金) 20:05:09",
+    ),
+    *(
+        "3 Απριλίου 2026 20:05:09",
+        "3 апреля 2026 20:05:09",
+        "3 de abril de 2026 20:05:09",
+        "03/04/2026 08:05:09 PM EST",
+    ),
+)
+
+
+@pytest.mark.parametrize("text", WRITINGS)
+def test_one_moment_is_read_however_it_is_written(text):
+    assert iso_text(parse_moments(pl.Series([text]), "day.month.year"), None).to_list() == [
+        "2026-04-03T20:05:09"
+    ]
+
+
+@pytest.mark.parametrize("text", ["2026246 15:24", "12345:08:05", "-08:05", "08.05", "3 8:05"])
+def test_a_clock_beside_what_is_no_date_is_no_moment(text):
+    read = parse_moments(pl.Series([text]), "day.month.year")
+    assert read.null_count().row(0) == (1, 1, 1)
+
+
+def test_rides_whose_times_nobody_can_read_are_asked_for(city):
+    folder, rides = city
+    odd = rides.with_columns(pl.format("moment {}", pl.int_range(pl.len())).alias("start"))
+    odd.select("rider_id", "origin", "destination", pl.col("start").alias("departure")).write_csv(
+        folder / "odd.csv"
+    )
+    checked = Guess("odd.csv", "city.zip", ledger="none").look()
+    assert checked.plan is None
+    assert "`departure` seems to say when, and 'moment 0' is no date" in str(checked.findings.problems[0])
+    assert "--with times=none" in str(checked.findings.problems[0])
+    again = Guess("odd.csv", "city.zip", ledger="none", keys={"times": "none"}).look()
+    assert again.findings.trips.time is None
+    assert again.plan.source.times == "none"
+
+
+def test_two_columns_of_places_without_a_word_for_their_ends_are_asked_about(city):
+    folder, rides = city
+    truth.named(rides, rider_id="card", origin="stop", start="time", destination="xyz", end="uvw").write_csv(
+        folder / "two.csv"
+    )
+    checked = Guess("two.csv", "city.zip", ledger="none").look()
+    assert checked.plan is None
+    assert "`stop` and `xyz` both hold places" in str(checked.findings.problems[0])
+    again = Guess("two.csv", "city.zip", ledger="none", keys={"rows": "pairs"}).look()
+    assert again.findings.trips.time.min() == rides["start"].dt.epoch("s").min()
+    assert again.plan.source.columns["end"] == "uvw"
+
+
+def test_a_column_that_is_not_there_is_one_sentence(city):
+    folder, rides = city
+    truth.clean(rides).write_csv(folder / "rows.csv")
+    with pytest.raises(InputError, match="has no column 'Typo' to use as 'start'"):
+        Guess("rows.csv", "city.zip", ledger="none", columns={"start": "Typo"}).look()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("a.xls", b"<html><table><tr><td>1</td></tr></table></html>", "is a web page"),
+        ("a.tar", b"x" * 257 + b"ustar" + b"x" * 250, "python -m tarfile -e"),
+    ],
+)
+def test_what_is_no_table_says_what_to_do(city, name, content, said):
+    folder, _ = city
+    (folder / name).write_bytes(content)
+    with pytest.raises(InputError, match=said):
+        Guess([name, name], "city.zip", ledger="none").look()
+
+
 def test_addresses_of_databases():
     made = database_address("postgresql://me@host/city?table=a.taps&sslmode=require")
     assert (made.place, made.table) == ("postgresql://me@host/city?sslmode=require", "a.taps")

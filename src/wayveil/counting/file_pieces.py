@@ -19,6 +19,7 @@ from wayveil.counting.scratch import full_disk
 from wayveil.disclosures import DAMAGED, EMPTY, ORDER_ON_DISK, discloses
 from wayveil.errors import InputError
 from wayveil.progress import step
+from wayveil.sources.moments import with_text_times
 from wayveil.sources.opening import SourceTable
 from wayveil.sources.text_files import separator_of
 from wayveil.trips.ids import coded_ids, duckdb_id
@@ -112,7 +113,9 @@ def _rewritten(files: TripFiles, table: SourceTable, folder: Path) -> VisitFiles
     with step("Reading files"):
         for number, piece in table.pieces(list(files.names), folder):
             target = folder / f"piece-{number:06}-{len(parts[number]):06}.parquet"
-            piece.with_columns(pl.selectors.categorical().cast(pl.String)).write_parquet(target)
+            with_text_times(piece).with_columns(pl.selectors.categorical().cast(pl.String)).write_parquet(
+                target
+            )
             target.chmod(0o600)
             parts[number].append(target)
     paths = tuple(path for each in parts.values() for path in each)

@@ -6,6 +6,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from wayveil.disclosures import LAYOUT
 from wayveil.errors import InputError
 from wayveil.plan.parts import WRITTEN
@@ -13,11 +15,11 @@ from wayveil.sources.assigning import USED
 from wayveil.sources.bad_rows import RULES, count_bad_rows, require_rules
 from wayveil.sources.column_names import DATES, guess_columns
 from wayveil.sources.coverage import FileDays, file_days, say_coverage
-from wayveil.sources.databases import DATABASES, is_address
+from wayveil.sources.databases import DATABASES, database_address, guess_table, is_address
 from wayveil.sources.dialects import guess_dialect
 from wayveil.sources.formats import COLUMNAR, SHEETS, SUFFIXES, format_of, guess_sheet, readable
 from wayveil.sources.nested import NESTED
-from wayveil.sources.opening import SourceTable, expand_places, open_table
+from wayveil.sources.opening import Place, SourceTable, expand_places, open_table
 from wayveil.sources.reading import Reading
 from wayveil.sources.recognise import Recognised, recognise
 from wayveil.taps.columns import ColumnMap, known_layout
@@ -84,12 +86,40 @@ class Look:
         said = {key: self.keys[key] for key in WRITTEN if key in self.keys}
         if isinstance(first, Path) and format_of(first) in SHEETS:
             said = {**guess_sheet(first, said.get("sheet")), **said}
-        return open_table(places, replace(guessed, **said))
+        elif not is_text and (not isinstance(first, Path) or format_of(first) in DATABASES):
+            with readable(first, "database"):
+                said = {"sheet": guess_table(database_address(first)), **said}
+        if len(places) > 1 and replace(guessed, separator=None).written == Reading().written:
+            guessed = replace(guessed, separator=None)  # as the header of each file shows it
+        reading = replace(guessed, **said)
+        try:
+            return open_table(places, replace(reading, columns=self.columns))
+        except InputError:
+            columns = self._called(places, reading)
+            if columns is None:
+                raise
+        return open_table(places, replace(reading, columns=columns))
+
+    def _called(self, places: Sequence[Place], reading: Reading) -> dict[str, str] | None:
+        """Return what files with other headers call the columns of one kind of rows (`A|B`); None where they differ."""
+        found: list[Recognised] = []
+        headers: set[tuple[str, ...]] = set()
+        for place in places:
+            table = open_table([place], reading)
+            if tuple(table.parts[0].columns) not in headers:
+                headers.add(tuple(table.parts[0].columns))
+                found.append(recognise(table, self.world, {}, self.keys.get("rows")))
+        columns = [each.reading.columns for each in found]
+        if any(each.rows is None or each.rows != found[0].rows for each in found) or self.columns:
+            return None
+        if any(set(each) != set(columns[0]) for each in columns):
+            return None
+        return {our: "|".join(dict.fromkeys(each[our] for each in columns)) for our in columns[0]}
 
     @cached_property
     def recognised(self) -> Recognised:
         """Return what the table seems to be; what was said stays as it was said."""
-        found = recognise(self.table, self.world, self.columns, self.keys.get("rows"))
+        found = recognise(self.table, self.world, dict(self.table.reading.columns), self.keys.get("rows"))
         said = {key: self.keys[key] for key in WRITTEN if key in self.keys}
         rules = require_rules(self.keys.get("bad_rows", {}))
         return replace(found, reading=replace(found.reading, rules=rules, **said))
@@ -107,6 +137,10 @@ class Look:
         if self.columns or self.recognised.boardings or self.table.uneven:
             return None
         found = known_layout(self.table.parts[0].columns)
+        if found is not None and found.service_date is not None:
+            date = self.table.column(found.service_date).cast(pl.String)
+            if date.str.to_date(found.date_format, strict=False).null_count() > len(date) / 2:
+                return None
         riders = "rider_id" in self.recognised.reading.columns
         return found if found is not None and (found.rider_id is not None or not riders) else None
 
@@ -154,6 +188,10 @@ class Look:
         written = {key: value for key, value in self.values.items() if key in WRITTEN and value is not None}
         if written:
             said.append("written as " + ", ".join(f"{key} {value!r}" for key, value in written.items()))
+        if "/" in (self.reading.sheet or ""):
+            said.append(
+                "sheets with one header are read as one table; for one of them alone: --with sheet=NAME"
+            )
         if found.rows == "calls" and not {"seq", "event_time"} & set(found.reading.columns):
             said.append(
                 "rows have no order (no seq and no event_time): visits are taken as they stand in the file"
@@ -224,6 +262,7 @@ class Look:
         found, findings = self.recognised, Findings(self.table.name, str(self.recognised.rows))
         for doubt in found.doubts:
             commands = " or ".join(f"`{again(doubt.key, value)}`" for value in doubt.values)
-            findings.problems.append(Finding(f"{doubt.question}. Say which: {commands}"))
+            ask = "Say which" if len(doubt.values) > 1 else "To go on all the same"
+            findings.problems.append(Finding(f"{doubt.question}. {ask}: {commands}"))
         findings.notes += self.notes()
         return findings

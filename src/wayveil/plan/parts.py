@@ -96,7 +96,8 @@ class Source(Part):
     times: Times = Field(
         "iso",
         description="How times are written: `iso` (or whole seconds since 1970), dates as `year-month-day`, "
-        "`day.month.year` or `month/day/year` with a clock, or a count of milliseconds, ... since 1970.",
+        "`day.month.year` or `month/day/year` with a clock, a count of milliseconds, ... since 1970, or `none`: no "
+        "times are read.",
     )
     clock: Literal["written", "seconds", "minutes", "hhmm", "hhmmss"] = Field(
         "written",

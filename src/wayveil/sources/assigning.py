@@ -3,6 +3,8 @@
 from dataclasses import replace
 from typing import Literal
 
+import polars as pl
+
 from wayveil.sources.column_names import DATES
 from wayveil.sources.header_words import column_for, meanings
 from wayveil.sources.profiles import Profile
@@ -36,14 +38,20 @@ USED: dict[Kind, tuple[str, ...]] = {
 PLACES = ("stop_id", *ENDS)
 MOMENTS = tuple(DATES)
 MOST = 0.8
-# How polars calls a second column of one name, behind that name.
-TWICE = "_duplicated_"
+# How readers of text and of sheets call a second column of one name, behind that name.
+TWICE = ("_duplicated_0", "_1")
 # So few different values are kinds of something.
 FEW = 12
 
 
-def assign_columns(profiles: dict[str, Profile], said: dict[str, str], world: World | None) -> dict[str, str]:
-    """Map ours to theirs: the best column of those that may be each of ours."""
+def assign_columns(
+    head: pl.DataFrame,
+    profiles: dict[str, Profile],
+    said: dict[str, str],
+    world: World | None,
+    rows: Kind | None = None,
+) -> dict[str, str]:
+    """Map ours to theirs: the best column of those that may be each of ours; `rows` if somebody said what they are."""
     candidates: dict[str, list[str]] = {}
     for name, profile in profiles.items():
         if name in said.values() or profile.filled == 0:
@@ -61,8 +69,12 @@ def assign_columns(profiles: dict[str, Profile], said: dict[str, str], world: Wo
     stops = profiles[chosen["stop_id"]] if {"stop_id", "lat", "lon"} <= set(chosen) else None
     if stops is not None and stops.places and stops.place < 0.05:
         chosen.pop("stop_id")  # `location_ping_id`: coordinates say where
+    for place, ours in (("origin", "origin_"), ("destination", "destination_"), ("stop_id", "")):
+        if place in chosen and profiles[chosen[place]].pairs > MOST:
+            their = chosen.pop(place)
+            chosen.update({f"{ours}lat": their, f"{ours}lon": their})
     chosen = {**chosen, **said}
-    _pair_up(chosen, candidates, profiles)
+    _pair_up(chosen, candidates, profiles, second_place(chosen, profiles, head), rows)
     _mend_ends(chosen, candidates, profiles)
     _fill_unnamed(chosen, profiles, world)
     return chosen
@@ -115,16 +127,38 @@ def _score(ours: str, profile: Profile) -> tuple[float, float]:
     return (named, profile.filled)
 
 
-def _pair_up(chosen: dict[str, str], candidates: dict[str, list[str]], profiles: dict[str, Profile]) -> None:
-    """Take two columns of one name for the two ends, and two times of rides for their start and end, as they stand."""
-    for ours, ends in (("stop_id", ENDS), ("event_time", ("start", "end"))):
-        names = candidates.get(ours, [])
-        twice = [name for name in names if any(other.startswith(f"{name}{TWICE}") for other in names)]
-        known = ours == "event_time" or all(profiles[name].place > MOST for name in names[:2])
-        rides = ours == "event_time" and set(ENDS) <= set(chosen)
-        if len(names) == 2 and known and (twice or rides) and not set(ends) & set(chosen):
-            chosen.pop(ours, None)
-            chosen.update(zip(ends, names, strict=True))
+def second_place(chosen: dict[str, str], profiles: dict[str, Profile], head: pl.DataFrame) -> str | None:
+    """Return a column of other places than those of the one that is known for a place, where only one end is."""
+    known = [chosen[each] for each in PLACES if each in chosen]
+    for name, profile in profiles.items() if len(known) == 1 else ():
+        if profile.place > 0.9 and profile.distinct > FEW and name not in chosen.values():
+            both = head.select(known[0], name).drop_nulls()
+            if both.n_unique() > max(both[known[0]].n_unique(), both[name].n_unique()):
+                return name  # where one tells the other, they are two names of one place
+    return None
+
+
+def _pair_up(
+    chosen: dict[str, str],
+    candidates: dict[str, list[str]],
+    profiles: dict[str, Profile],
+    second: str | None,
+    rows: Kind | None,
+) -> None:
+    """Take two columns of one name, or of rows that are said to be rides, for their two ends, as they stand; and two
+    times of rides for their start and end.
+    """
+    known = next((chosen[each] for each in PLACES if each in chosen), "")
+    if second is not None and (rows == "pairs" or second in [f"{known}{mark}" for mark in TWICE]):
+        for each in PLACES:
+            chosen.pop(each, None)
+        chosen.update(zip(ENDS, (name for name in profiles if name in (known, second)), strict=True))
+        times = [p.name for p in profiles.values() if max(p.time, p.clocks) > 0.95 and not p.place]
+    else:
+        times = candidates.get("event_time", [])
+    if set(ENDS) <= set(chosen) and len(times) == 2 and not {"start", "end"} <= set(chosen):
+        chosen.pop("event_time", None)
+        chosen.update(zip(("start", "end"), times, strict=True))
 
 
 def _mend_ends(

@@ -9,7 +9,7 @@ import polars as pl
 from wayveil.sources.categories import as_categories, each_distinct
 from wayveil.sources.column_names import DATES
 from wayveil.sources.moments import ORDERS, beside_date, clocks_of_numbers, read_moments, read_numbers
-from wayveil.sources.reading import ENDS, Reading
+from wayveil.sources.reading import COORDINATE_PAIR, ENDS, Reading
 from wayveil.world.locating import ids_by_code, ids_by_name, locate
 from wayveil.world.world import World
 
@@ -24,6 +24,9 @@ def canonical(table: pl.DataFrame, reading: Reading, world: World | None) -> pl.
     made = [_moment(table, name, reading) for name in DATES if name in table.columns]
     if reading.decimal == ",":
         made += [_points(table[name]) for name in DEGREES if name in table.columns]
+    made += [
+        _part_of_pair(table[name]) for name in DEGREES if name in table.columns and reading.of_pair(name)
+    ]
     table = table.with_columns(made)
     places = [_placed(table[name], reading, world) for name in PLACES if name in table.columns]
     places += [_located(table, end, reading, world) for end in reading.made if f"{end}_lat" in table.columns]
@@ -51,6 +54,20 @@ def _points(column: pl.Series) -> pl.Series:
     if column.dtype.is_numeric():
         return column
     return each_distinct(column, lambda text: text.str.replace(",", ".", literal=True))
+
+
+def _part_of_pair(column: pl.Series) -> pl.Series:
+    """Return the latitude or longitude of cells with both: `POINT (lon lat)` as in GIS, else latitude first."""
+    north_first = column.name.endswith("lat")
+
+    def part(text: pl.Series) -> pl.Series:
+        both = text.str.extract_groups(COORDINATE_PAIR).struct.unnest()
+        swapped = text.str.contains("(?i)^\\W*point")
+        lat, lon = (both[each] for each in ("a", "b"))
+        one, other = (lat, lon) if north_first else (lon, lat)
+        return pl.select(pl.when(swapped).then(other).otherwise(one)).to_series()
+
+    return each_distinct(column, part)
 
 
 def _placed(column: pl.Series, reading: Reading, world: World | None) -> pl.Series:

@@ -61,6 +61,8 @@ SAYINGS: dict[str, tuple[str, ...]] = {
 }
 # The column of the date of each time, where date and clock stand apart.
 DATES = {"event_time": "service_date", "start": "start_date", "end": "end_date"}
+# Ours that may be in a column with another of ours.
+SHARED = (*DATES.values(), "lon", "origin_lon", "destination_lon")
 COORDINATES = ("origin_lat", "origin_lon", "destination_lat", "destination_lon")
 OF_TRIPS = ("trip_id", "stop_id", "seq", "event_time", "rider_id", "origin", "destination", "start", "end")
 WORDS = (
@@ -142,8 +144,8 @@ def our_columns(columns: Mapping[str, str] | None, known: Collection[str]) -> di
             raise ParameterError(
                 f"unknown column {word!r} to read {theirs!r} as; choose one of {', '.join(known)}"
             )
-    # One column of dates may be that of a start and of an end.
-    single = [their for word, their in given.items() if our_word(word) not in DATES.values()]
+    # One column of dates may be that of a start and of an end, and one of places hold two coordinates.
+    single = [their for word, their in given.items() if our_word(word) not in SHARED]
     if len(set(single)) < len(single):
         raise ParameterError("the column map gives one of their columns to two of ours")
     return in_our_words(given)
@@ -160,7 +162,7 @@ def parse_map(
             raise ParameterError(f"--map takes ours=theirs, for example {example}, not {word!r}")
         if our_word(ours) not in known:
             raise ParameterError(f"--map: unknown column {ours!r}; choose one of {', '.join(known)}")
-        if theirs in found.values() and ours not in DATES.values():
+        if theirs in found.values() and ours not in SHARED:
             raise ParameterError(f"--map uses the column {theirs!r} twice")
         if our_word(ours) in found:
             raise ParameterError(f"--map names {our_word(ours)!r} twice")

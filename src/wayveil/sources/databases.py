@@ -7,7 +7,7 @@ postgresql://host/city?table=public.taps
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
@@ -16,6 +16,7 @@ import polars as pl
 
 from wayveil.disclosures import DAMAGED, LAYOUT
 from wayveil.errors import InputError, ParameterError
+from wayveil.sources.header_words import column_for
 
 DATABASES = {
     ".db": "sqlite",
@@ -25,6 +26,10 @@ DATABASES = {
     ".duckdb": "duckdb",
 }
 ROWS = 1 << 17
+_LISTED_BY_DUCKDB = (
+    "SELECT CASE table_schema WHEN 'main' THEN '' ELSE table_schema || '.' END || table_name "
+    "FROM information_schema.tables"
+)
 Pieces = Callable[[list[str]], Iterator[pl.DataFrame]]
 
 
@@ -47,11 +52,32 @@ class DatabaseAddress:
         if self.query is not None:
             return f"({self.query.rstrip('; ')}) AS rows_of_query"
         if self.table is None and len(tables) != 1:
-            listed = ", ".join(tables) or "none"
-            raise InputError(
-                f"has {len(tables)} tables: add ?table= ({listed})", file=self.place, tells=LAYOUT
-            )
+            raise SeveralTablesError(self, tables)
         return ".".join(quoted(part) for part in (self.table or tables[0]).split("."))
+
+
+class SeveralTablesError(InputError):
+    """A database of several tables (`tables`), none of which was named."""
+
+    def __init__(self, address: DatabaseAddress, tables: list[str]) -> None:
+        self.tables = tables
+        listed = ", ".join(tables) or "none"
+        said = f"has {len(tables)} tables ({listed}): add ?table= to its address, or say --with sheet=TABLE"
+        super().__init__(said, file=address.place, tells=LAYOUT)
+
+
+def guess_table(address: DatabaseAddress) -> str | None:
+    """Return the table whose columns say most of rows; None where one was named or is the only one."""
+
+    def known(table: str) -> int:
+        columns, _ = open_database(replace(address, table=table))
+        return len({column_for(name) for name in columns} - {None})
+
+    try:
+        open_database(address)
+    except SeveralTablesError as error:
+        return max(error.tables, key=known, default=None)
+    return None
 
 
 def is_address(text: str) -> bool:
@@ -138,7 +164,7 @@ def _duckdb(address: DatabaseAddress) -> tuple[list[str], Pieces]:
         raise InputError("no such file", file=address.place, tells=LAYOUT)
     try:
         with duckdb.connect(address.place, read_only=True) as connection:
-            source = address.source([row[0] for row in connection.execute("SHOW TABLES").fetchall()])
+            source = address.source([row[0] for row in connection.execute(_LISTED_BY_DUCKDB).fetchall()])
             described = connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()
             columns = [row[0] for row in described]
     except duckdb.Error as error:

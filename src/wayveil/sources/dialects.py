@@ -9,6 +9,8 @@ import re
 from collections import Counter
 from pathlib import Path
 
+from wayveil.disclosures import LAYOUT
+from wayveil.errors import InputError
 from wayveil.sources.header_words import column_for
 from wayveil.sources.reading import Reading
 from wayveil.sources.text_files import open_bytes
@@ -22,7 +24,10 @@ _MARKS = {
     codecs.BOM_UTF16_BE: "utf-16",
 }
 # Encodings beside UTF-8; the first one where names of columns do not tell.
-_ENCODINGS = ("windows-1252", "windows-1250", "windows-1251", "shift_jis", "gb18030", "euc-kr", "big5")
+_ENCODINGS = (
+    *(f"windows-125{number}" for number in (2, 0, 1, 3, 4, 5, 6, 7)),
+    *("koi8-r", "cp850", "cp866", "mac-roman", "shift_jis", "gb18030", "cp949", "big5"),
+)
 _DATA = re.compile(r"[\d.,:/ T+-]*\d[\d.,:/ T+Z-]*|")
 _MOMENT = re.compile(r"\d{1,4}[-./]\d{1,2}[-./]\d{1,4}[T ]\d{1,2}:\d{2}.*")
 
@@ -31,12 +36,26 @@ def guess_dialect(path: Path) -> Reading:
     """Return how a text file seems to be written."""
     with open_bytes(path) as file:
         head = file.read(HEAD)
+    if head[257:262] == b"ustar":
+        folder = path.name.partition(".")[0]
+        raise InputError(
+            f"is an archive; unpack it, and give the folder: python -m tarfile -e {path} {folder} && wayveil check "
+            f"{folder}",
+            file=path,
+            tells=LAYOUT,
+        )
     encoding = _encoding(path, head)
     lines = _lines(head, encoding)
+    if lines and lines[0].lstrip().startswith(("<!DOCTYPE", "<html", "<table", "<?xml")):
+        raise InputError(
+            "is a web page, or XML, whatever it is called: open it in a spreadsheet, save it as .xlsx, and check that",
+            file=path,
+            tells=LAYOUT,
+        )
     separator, quote, skip, fields = _shape(lines)
     every = [row for row in csv.reader(lines[skip:], delimiter=separator, quotechar=quote) if row]
     rows = [row for number, row in enumerate(every) if number == 0 or len(row) == fields]
-    header = not rows or not _is_data(rows[0])
+    header = not rows or not is_data(rows[0])
     beyond = [cell for row in every[1:] for cell in row[len(rows[0]) :]]
     cells = [cell.strip() for row in rows[1:] for cell in row]
     commas = sum(bool(re.fullmatch(r"-?\d{1,3},\d{3,}", cell)) for cell in cells)
@@ -83,7 +102,10 @@ def _known_words(head: bytes, encoding: str) -> int:
     """Count the words of the first lines that are names of columns; less than none where bytes are no letters."""
     text = "\n".join(_lines(head, encoding)[:20])
     names = {name for name in re.split(r"[,;\t|\n\"]", text) if name.strip()}
-    return sum(column_for(name) is not None for name in names) - 100 * ("\ufffd" in text)
+    mixed = len(
+        re.findall(r"[A-Za-z][\u0370-\uffff]|[\u0370-\uffff][A-Za-z]", text)
+    )  # letters of two alphabets
+    return sum(column_for(name) is not None for name in names) - min(mixed, 3) - 100 * ("\ufffd" in text)
 
 
 def _shape(lines: list[str]) -> tuple[str, str, int, int]:
@@ -109,7 +131,7 @@ def _lines_before(lines: list[str], separator: str, quote: str, fields: int) -> 
             continue
         row = next(csv.reader([line], delimiter=separator, quotechar=quote), [])
         # A header may lack what stands after the last separator of its rows.
-        short = len(row) == fields - 1 and not _is_data(row) and all(cell.strip() for cell in row)
+        short = len(row) == fields - 1 and not is_data(row) and all(cell.strip() for cell in row)
         if short or (len(row) == fields and sum(bool(cell.strip()) for cell in row) > fields / 2):
             return number
     return 0
@@ -121,7 +143,7 @@ def _quoted(lines: list[str], quote: str) -> int:
     )
 
 
-def _is_data(row: list[str]) -> bool:
+def is_data(row: list[str]) -> bool:
     """Tell whether a first row holds values: no column is called by a date or a time, and few by numbers."""
     if any(_MOMENT.fullmatch(cell.strip()) for cell in row):
         return True

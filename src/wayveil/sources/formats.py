@@ -14,27 +14,30 @@ from wayveil.sources.arrow_files import require_lengths
 from wayveil.sources.databases import DATABASES, database_address, open_database
 from wayveil.sources.nested import NESTED, read_nested
 from wayveil.sources.reading import Reading
-from wayveil.sources.text_files import PACKED, csv_options, read_text, utf8_file
+from wayveil.sources.text_files import PACKED, csv_options, is_plain, member_of, read_text, utf8_file
 
 TEXT = (".csv", ".tsv", ".txt", ".dat")
 COLUMNAR = (".parquet", ".arrow", ".feather", ".ipc")
 SHEETS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
 # Files that hold tables of rows by their suffix; others are told by what is in them.
 SUFFIXES = (*TEXT, *COLUMNAR, *SHEETS, *NESTED, *DATABASES)
-ROWS = 1 << 20
+ROWS = 1 << 18
+# How workbooks begin: packed, or as of old; and a file that is empty or was cut off.
+_WORKBOOKS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0", b"")
 
 
 @dataclass(frozen=True)
 class Part:
     """One file, sheet or table: its columns, and how to read some of them, at once or in pieces.
 
+    pieces   with a folder for what must be unpacked; without one, text that is packed comes as one piece
     uneven   where no header names the columns and each record names its own: those that only some records have
     """
 
     name: Path | str
     columns: list[str]
     read: Callable[[list[str]], pl.DataFrame]
-    pieces: Callable[[list[str], Path], Iterator[pl.DataFrame]]
+    pieces: Callable[[list[str], Path | None], Iterator[pl.DataFrame]]
     head: Callable[[list[str], int], pl.DataFrame]
     uneven: frozenset[str] | None = None
 
@@ -45,7 +48,13 @@ def format_of(path: Path) -> str:
     for packed in PACKED:
         if name.endswith(packed) and Path(name.removesuffix(packed)).suffix in (*TEXT, *NESTED):
             name = name.removesuffix(packed)
-    return Path(name).suffix
+    suffix = Path(name).suffix
+    if suffix == ".zip" and path.is_file():
+        return Path(member_of(path) or name).suffix.lower()
+    if suffix in SHEETS and path.is_file():
+        with path.open("rb") as file:  # exports of tabs are often called .xls
+            return suffix if file.read(4) in _WORKBOOKS else ".txt"
+    return suffix
 
 
 def open_part(place: Path | str, reading: Reading) -> Part:
@@ -83,18 +92,17 @@ def _text(path: Path, reading: Reading) -> Part:
         with readable(path, "csv"):
             return chosen(read_text(path, reading, [called[name] for name in names]), names)
 
-    def pieces(names: list[str], folder: Path) -> Iterator[pl.DataFrame]:
-        target = folder / "text.parquet"
+    def pieces(names: list[str], folder: Path | None) -> Iterator[pl.DataFrame]:
+        if folder is None and not is_plain(path, reading):
+            yield read(names)
+            return
         with readable(path, "csv"):
-            plain = utf8_file(path, reading, folder)
+            plain = utf8_file(path, reading, folder or path.parent)
             lines = pl.scan_csv(plain, **csv_options(path, reading))
             wanted = [pl.col(called[name]).alias(name) for name in names]
-            lines.select(wanted).sink_parquet(target, row_group_size=1 << 18)
-        target.chmod(0o600)
+            yield from lines.select(wanted).collect_batches(chunk_size=ROWS, maintain_order=True)
         if plain != path:
             plain.unlink()
-        yield from _slices(pl.scan_parquet(target))
-        target.unlink()
 
     def head(names: list[str], rows: int) -> pl.DataFrame:
         with readable(path, "csv"):
@@ -121,20 +129,18 @@ def _columnar(path: Path) -> Part:
         with readable(path, format_of(path)[1:]):
             return scan().select(names).head(rows).collect()
 
-    return Part(path, columns, read, lambda names, _: _slices(scan().select(names)), head)
+    def pieces(names: list[str], _: Path | None) -> Iterator[pl.DataFrame]:
+        with readable(path, format_of(path)[1:]):
+            yield from scan().select(names).collect_batches(chunk_size=ROWS, maintain_order=True)
 
-
-def _slices(table: pl.LazyFrame) -> Iterator[pl.DataFrame]:
-    count = table.select(pl.len()).collect().item()
-    for first in range(0, count, ROWS):
-        yield table.slice(first, ROWS).collect()
+    return Part(path, columns, read, pieces, head)
 
 
 def _in_memory(path: Path, kind: str, load: Callable[[], tuple[pl.DataFrame, frozenset[str] | None]]) -> Part:
     with readable(path, kind):
         table, uneven = load()
 
-    def pieces(names: list[str], _: Path) -> Iterator[pl.DataFrame]:
+    def pieces(names: list[str], _: Path | None) -> Iterator[pl.DataFrame]:
         yield from table.select(names).iter_slices(ROWS)
 
     return Part(
@@ -148,43 +154,53 @@ def _in_memory(path: Path, kind: str, load: Callable[[], tuple[pl.DataFrame, fro
 
 
 def guess_sheet(path: Path, sheet: str | None = None) -> dict[str, Any]:
-    """Return the lines before the header of a sheet; of several sheets, that of the fullest first rows."""
+    """Return the lines before the header of a sheet; of several sheets, that of the fullest first rows, and those with
+    the same header, apart by slashes.
+    """
     with readable(path, "workbook"):
         book = _calamine().read_excel(str(path))
-        names = [sheet] if sheet is not None else list(book.sheet_names)
-        heads = {
-            name: _filled(book.load_sheet(name, header_row=None, n_rows=50, dtypes="string"))
+        names = book.sheet_names if sheet is None else _sheets(book, sheet, path)
+        tops = {
+            name: pl.DataFrame(book.load_sheet(name, header_row=None, n_rows=50, dtypes="string"))
             for name in names
         }
-    best = max(heads, key=lambda name: sum(heads[name]))
-    widest = max(heads[best], default=0)
-    skip = next((row for row, cells in enumerate(heads[best]) if cells > widest / 2), 0)
-    return {"skip": skip, **({"sheet": best} if len(book.sheet_names) > 1 else {})}
+    filled = {
+        name: [sum(cell is not None for cell in row) for row in top.rows()] for name, top in tops.items()
+    }
+    best = max(names, key=lambda name: sum(filled[name]))
+    widest = max(filled[best], default=0)
+    skip = next((row for row, cells in enumerate(filled[best]) if cells > widest / 2), 0)
+    alike = [
+        name for name in names if widest and tops[name][skip : skip + 1].rows() == tops[best][skip].rows()
+    ]
+    return {"skip": skip, **({"sheet": "/".join(alike or [best])} if len(book.sheet_names) > 1 else {})}
 
 
-def _filled(sheet: Any) -> list[int]:
-    """Count the cells of each row that say something."""
-    table = pl.DataFrame(sheet)
-    return (
-        table.select(pl.sum_horizontal(pl.all().is_not_null())).to_series().to_list() if table.width else []
+def _sheets(book: Any, sheet: str | None, path: Path) -> list[str]:
+    """Return the names of the sheets that are read: the first, one, or several apart by slashes."""
+    names = (
+        book.sheet_names[:1] if sheet is None else [sheet] if sheet in book.sheet_names else sheet.split("/")
     )
+    for name in names:
+        if name not in book.sheet_names:
+            listed = ", ".join(book.sheet_names)
+            raise InputError(f"has no sheet {name!r}; choose one of {listed}", file=path, tells=LAYOUT)
+    return list(names)
 
 
 def _read_sheet(path: Path, reading: Reading) -> pl.DataFrame:
-    """Read a sheet, every cell as its own text: no type is taken from the other cells of a column."""
+    """Read sheets, every cell as its own text: no type is taken from the other cells of a column."""
     book = _calamine().read_excel(str(path))
-    if reading.sheet is not None and reading.sheet not in book.sheet_names:
-        raise InputError(
-            f"has no sheet {reading.sheet!r}; choose one of {', '.join(book.sheet_names)}",
-            file=path,
-            tells=LAYOUT,
-        )
-    sheet = book.load_sheet(
-        reading.sheet if reading.sheet is not None else 0,
-        header_row=reading.skip if reading.header else None,
-        dtypes="string",
+    header = reading.skip if reading.header else None
+    sheets = [
+        pl.DataFrame(book.load_sheet(name, header_row=header, dtypes="string"))
+        for name in _sheets(book, reading.sheet, path)
+    ]
+    table = pl.concat(sheets)
+    # A clock in a cell of its own is one of day 0.
+    table = table.with_columns(
+        pl.selectors.string().str.replace(r"^1899-12-3[01][ T](\d\d:\d\d:\d\d)$", "$1")
     )
-    table = pl.DataFrame(sheet)
     return (
         table if reading.header else table.rename({n: f"column_{i + 1}" for i, n in enumerate(table.columns)})
     )

@@ -61,7 +61,7 @@ def frame_table(frame: Any, reading: Reading, world: World | None = None) -> Sou
         raise ParameterError("a path is no frame")
     read = table.read
 
-    def pieces(names: list[str], _: Path) -> Iterator[pl.DataFrame]:
+    def pieces(names: list[str], _: Path | None) -> Iterator[pl.DataFrame]:
         yield read(names)
 
     part = Part(FRAME, table.columns, read, pieces, lambda names, rows: read(names).head(rows))

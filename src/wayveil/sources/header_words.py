@@ -17,7 +17,11 @@ _WORDS = {
         "salida "
         "fra fran avgang pastigning pastigande afgang nastup odjezd wsiadanie odjazd poczatek poczatkowy "
         "wsiadania wejscie wejscia lahto nousu binis kalkis felszallas "
-        "посадка посадки отправление 乗車 入場 出発 上车 进站 승차 출발"
+        "посадка посадки отправление 乗車 入場 出発 上车 进站 승차 출발 "
+        "nastupni nastupu vychozi urcare plecare avreise polazak polazna polaska polaziste vstop ilipimo "
+        "iekapsanas sisenemine sisenemise retiro hire unlock unplug качване επιβιβαση επιβιβασης αναχωρηση "
+        "αναχωρησης εισοδος εισοδου עלייה صعود 上車 進站 起點 入站 "
+        "대여"
     ),
     "destination": (
         "to dest destination end ended finish finished alight alighting alighted exit arrival arrive arrived "
@@ -26,23 +30,36 @@ _WORDS = {
         "checkout checkuit off out uscita arrivo fine destinazione chegada desembarque do logoff d ex discesa "
         "til till avstigning avstigande vystup prijezd wysiadanie przyjazd koniec koncowy wysiadania "
         "wyjscie wyjscia leszallas "
-        "poistuminen inis varis ankomst slut высадка высадки прибытие 降車 出場 到着 下车 出站 하차 도착"
+        "poistuminen inis varis ankomst slut высадка высадки прибытие 降車 出場 到着 下车 出站 하차 도착 "
+        "vystupni vystupu cilova coborare sosire saapuminen saapumis poistumis dolazak dolazna dolaska "
+        "odrediste izstop islipimo izkapsanas valjumine valjumise desti sortida arribada arribo return returned lock "
+        "plug deboard deboarding слизане αποβιβαση αποβιβασης αφιξη αφιξης εξοδος εξοδου προορισμος "
+        "висадки ירידה نزول 下車 迄站 終點 반납"
     ),
     "stop": (
         "stop stops station stn location loc place platform terminal terminus zone taz halt haltestelle "
         "bahnhof ort halteort standort arret gare lieu parada estacion paradero lugar halte fermata stazione "
         "ponto paragem estacao site dock node poi area hub cell bay stopp bushaltestelle punto punkt punt "
         "airport borough district community "
-        "hallplats holdeplass stoppested przystanek stacja zastavka stanice pysakki asema megallo durak istasyon "
-        "остановка станция 駅 停留所 バス停 站点 车站 站 역 정류장"
+        "hallplats holdeplass stoppested przystanek stacja zastavka stanice pysakki asema megallo durak duragi "
+        "istasyon "
+        "остановка станция 駅 停留所 バス停 站点 "
+        "车站 站 역 정류장 "
+        "statia statie stanica postaja stajaliste stotele pietura peatus peatuse зупинка спирка σταση στασης "
+        "σταθμος σταθμου תחנה תחנת محطة 車站 站點 정류소 대여소"
     ),
     "time": (
         "time hour timestamp ts datetime at moment zeit uhrzeit zeitpunkt zeitstempel heure horaire horodatage "
         "hora tiempo tijd tijdstip ora orario tempo dtm dttm dt when clock uhr uur horario momento "
-        "klokkeslett klokkeslaet klockslag tidspunkt tidpunkt klokke godzina czas cas aika kello saat zaman ideje "
-        "время 時刻 日時 時間 时间 시각 시간"
+        "klokkeslett klokkeslaet klockslag tidspunkt tidpunkt klokke godzina czas cas aika kello saat saati zaman "
+        "zamani ideje "
+        "время 時刻 日時 時間 时间 시각 시간 "
+        "vrijeme vreme laikas laiks aeg час ωρα ωρας χρονος שעה שעת وقت 일시"
     ),
-    "date": "date datum day tag jour fecha dia dag giorno data dato dzien paiva pvm tarih дата 日付 日期 날짜",
+    "date": (
+        "date datum day tag jour fecha dia dag giorno data dato dzien paiva pvm tarih tarihi дата 日付 日期 날짜 "
+        "ημερομηνια תאריך تاريخ"
+    ),
     "rider": (
         "rider user person customer passenger card account acct member subscriber token media medium karte "
         "fahrgast kunde nutzer chip chipkaart chipkarte carte abonne client usager voyageur tarjeta usuario "
@@ -51,7 +68,9 @@ _WORDS = {
         "individual traveler traveller "
         "kort reisekort rejsekort resenar kund karta karty pasazer cestujici kortti matkustaja kart yolcu "
         "support titre kartya kartyaszam "
-        "карта карты пассажир κάρτα κάρτας כרטיס بطاقة البطاقة カード 利用者 会員 卡 用户 카드"
+        "карта карты пассажир κάρτα κάρτας כרטיס بطاقة البطاقة カード 利用者 "
+        "会員 卡 用户 카드 "
+        "targeta kartica kartice korteles kartes kaart kaardi картка картки 卡號"
     ),
     "trip": (
         "trip journey ride rental fahrt reise weg voyage trajet deplacement viaje trayecto recorrido rit reis "
@@ -69,15 +88,17 @@ _WORDS = {
     "vehicle": (
         "vehicle bus bike fahrzeug vehicule vehiculo voertuig interno coach train veiculo veicolo wagen rad "
         "velo scooter device "
-        "vogn buss pojazd vozidlo"
+        "vogn buss pojazd vozidlo "
+        "자전거 公交 巴士"
     ),
     "lat": "lat latitude breite breitengrad latitud latitudine y",
     "lon": "lon lng long longitude laenge lange laengengrad langengrad longitud longitudine lngt x",
     "code": "code cod cd abbreviation kuerzel kurz short",
     "name": "name nom nombre naam bezeichnung desc description nome title txt label text libelle 名",
     "id": (
-        "id nr nro no num number nummer numer numero key ref identifier kennung identifiant serial hash uuid guid "
-        "номер 番号 号 编号 번호"
+        "id nr nro no num broj cislo number nummer numer numero key ref "
+        "identifier kennung identifiant serial hash uuid guid "
+        "номер αριθμος κωδικος מספר رقم 番号 号 號 编号 編號 번호"
     ),
     "event": (
         "transactie tap tag event transaction txn trx transaccion transaktion validation validierung "
@@ -87,13 +108,14 @@ _WORDS = {
     "action": "action type typ tipo kind direction vorgang richtung mode art",
     "other": (
         "duration dauer duree duracion duur durata fare price preis tarif amount betrag cost age birth year "
-        "gender sex speed altitude ele elevation distance distanz count kwh status reason category kategorie "
+        "gender sex speed altitude ele elevation distance distanz count kwh 이용 거치대 "
+        "status reason category kategorie "
         "provider operator company agency city country zip postal weather seconds minutes discount product "
         "produkt saldo balance propulsion accuracy heading parking publication currency state battery"
     ),
     "filler": (
         "the of a an and local utc gmt de la le du des der die das dem den el los las il da im am zum zur l "
-        "lo trip's my raw full gps geo point coord coordinate coordinates pos position wgs wgs84 s n"
+        "lo trip's my raw full gps geo point coord coordinate coordinates pos position wgs wgs84 s n 地铁 地鐵"
     ),
 }
 # Letters that join German and Dutch words.
@@ -173,7 +195,8 @@ def column_for(name: str) -> str | None:
     for axis in ("lat", "lon"):
         if axis in kinds:
             return axis if end is None or (kinds & {"stop"} and end is None) else f"{end}_{axis}"
-    if "rider" in kinds and not kinds & {"stop", "time", "date"}:
+    of_event = "event" in kinds and said.index("event") > said.index("rider" if "rider" in kinds else "event")
+    if "rider" in kinds and not kinds & {"stop", "time", "date"} and not of_event:
         return None if kinds & {"action"} else "rider_id"
     if "seq" in kinds:
         return "seq"

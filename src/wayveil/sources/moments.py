@@ -16,6 +16,7 @@ from wayveil.sources.quick_moments import DAY, LOCAL, ZONED, read_quickly
 Order = Literal["year-month-day", "day.month.year", "month/day/year"]
 Times = Literal[
     "iso",
+    "none",
     "year-month-day",
     "day.month.year",
     "month/day/year",
@@ -32,37 +33,61 @@ PER_SECOND = {"seconds": 1, "milliseconds": 10**3, "microseconds": 10**6, "nanos
 # Day 0 of spreadsheets, in days since 1970.
 EXCEL_EPOCH = -25_569
 
-_ZONE = r"(?:\s*(?<zone>z|utc|gmt|(?<sign>[+-])(?<zh>\d{2})(?::?(?<zm>\d{2}))?)(?:\[.*\])?)?"
+# A zone as an offset; a name like CEST only says which wall clock is shown.
+_ZONE = r"(?:\s*(?<zone>z|utc|gmt|(?<sign>[+-])(?<zh>\d{2})(?::?(?<zm>\d{2}))?)(?:\[.*\])?|\s+[a-z]{2,4}t|\s+msk)?"
 _HALF = r"(?:\s*(?<half>[ap])\.?\s?m\.?)?"
+_PARTS = r"(?:[.,]\d+)?"
+# A clock, and what stands before and after it: a date, or nothing.
 _CLOCK = (
-    r"(?:^|[t ,;_])\s*(?<h>\d{1,3})"
-    r"(?:[:h](?<m>\d{1,2})?|\.(?<m2>\d{2}))(?:[:.m](?<s>\d{1,2})(?:[.,]\d+)?)?\s?(?:uhr|s)?"
+    r"^(?<before>.*?)(?:^|[t ,;_])\s*(?<h>\d{1,3})"
+    rf"(?:[:h](?<m>\d{{1,2}})?|\.(?<m2>\d{{2}}))(?:[:.m](?<s>\d{{1,2}}){_PARTS})?\s?(?:uhr|s)?"
     rf"{_HALF}{_ZONE}$"
 )
-_HOUR = r"(?:^|[t ,;_])(?<h>\d{1,2})\s*(?<half>[ap])\.?\s?m\.?$"
-_COMPACT_CLOCK = rf"^\d{{8}}[t _-]?(?<h>\d{{2}})(?<m>\d{{2}})(?<s>\d{{2}})?(?:\.\d+)?{_ZONE}$"
-_BARE_CLOCK = r"^(?<h>\d{1,2}?)(?:(?<m>[0-5]\d)(?<s>[0-5]\d)?)?(?:\.0+)?$"
-_DATE = (
-    r"^(?:\p{L}{2,10}\.?,?\s+)?(?<a>\d{1,4})(?:\s?[./\-]\s?|\.?\s)(?<b>\d{1,2}|\p{L}{3,10})\.?(?:\s?[./\-]\s?|,?\s)"
-    r"(?<c>\d{4}|\d{1,2})(?:\.?$|\.?\s|[^\d./-])"
+_HOUR = r"^(?<before>.*?)(?:^|[t ,;_])(?<h>\d{1,2})\s*(?<half>[ap])\.?\s?m\.?$"
+_COMPACT_CLOCK = rf"^(?<before>\d{{8}})[t _-]?(?<h>\d{{2}})(?<m>\d{{2}})(?<s>\d{{2}})?(?:\.\d+)?{_ZONE}$"
+# As databases and logs join it to a date, and as names of files have it.
+_JOINED_CLOCK = (
+    rf"^(?<before>.*(?:\d{{4}}|-\d\d))[:-](?<h>\d{{2}})[:.](?<m>\d{{2}})[:.](?<s>\d{{2}}){_PARTS}{_ZONE}$"
 )
-_NAMED = r"^(?:\p{L}{2,10}\.?,?\s+)?(?<b>\p{L}{3,10})\.?\s+(?<a>\d{1,2})(?:st|nd|rd|th)?,?\s+(?<c>\d{4})"
-_COMPACT = r"^(?<a>(?:19|20)\d{2})(?<b>0[1-9]|1[0-2])(?<c>\d{2})(?:$|[t _-]|\d{4})"
-_COMPACT_LAST = r"^(?<a>\d{2})(?<b>\d{2})(?<c>\d{4})(?:$|[t _-])"
-# Months by how they begin in English, German, French, Spanish, Dutch, Italian and Portuguese, without accents.
+_DASHED_CLOCK = r"^(?<before>.*\d{2})[t _](?<h>\d{2})-(?<m>\d{2})-(?<s>\d{2})$"
+# Before the date, or between its day and its year.
+_FIRST_CLOCK = (
+    r"^(?<before>(?:\p{L}+ )?\p{L}{3,10} \d{1,2} |)(?<h>\d{1,2}):(?<m>\d{2})"
+    rf"(?::(?<s>\d{{2}}){_PARTS})?{_HALF}{_ZONE}[ ,;]+(?<after>.+)$"
+)
+_BARE_CLOCK = r"^(?<h>\d{1,2}?)(?:(?<m>[0-5]\d)(?<s>[0-5]\d)?)?(?:\.0+)?$"
+_CLOCKS = (_CLOCK, _HOUR, _COMPACT_CLOCK, _JOINED_CLOCK, _DASHED_CLOCK, _FIRST_CLOCK)
+# A day of the week may stand around a date, and words between it and a clock.
+_WEEKDAY = r"(?:\p{L}{2,10}\.?,?\s+)?"
+_WORDS = r"\.?(?:\s?\(\p{L}+\)|(?:[\s,]+\p{L}{1,10}\.?){1,2})?$"
+_DATE = (
+    rf"^{_WEEKDAY}(?<a>\d{{1,4}})(?:\s?[./\-]\s?|\.?\s(?:de\s)?)(?<b>\d{{1,2}}|\p{{L}}{{3,12}})\.?"
+    rf"(?:\s?[./\-]\s?|,?\s(?:del?\s)?)(?<c>\d{{4}}|\d{{1,2}}){_WORDS}"
+)
+_NAMED = rf"^{_WEEKDAY}(?<b>\p{{L}}{{3,12}})\.?\s+(?<a>\d{{1,2}})(?:st|nd|rd|th)?,?\s+(?<c>\d{{4}}){_WORDS}"
+_JOINED = r"^(?<a>\d{1,2})(?<b>\p{L}{3,12})(?<c>\d{4}|\d{2})$"
+_COMPACT = r"^(?<a>(?:19|20)\d{2})(?<b>0[1-9]|1[0-2])(?<c>\d{2})$"
+_COMPACT_LAST = r"^(?<a>\d{2})(?<b>\d{2})(?<c>\d{4})$"
+# Months by how they begin in the languages of Europe, without accents; names that mean two months are left out.
 _MONTHS = {
-    1: "jan ene gen",
-    2: "feb fev",
-    3: "mar mrt mae",
-    4: "apr avr abr",
-    5: "may mai mei mag",
-    6: "jun juin giu",
-    7: "jul juil lug",
-    8: "aug aou ago",
-    9: "sep set",
-    10: "oct okt ott out",
-    11: "nov",
-    12: "dec dez dic",
+    1: "jan ene gen ian sty tam oca янв січ ιαν",
+    2: "feb fev lut hel sub фев лют φεβ",
+    3: "mar mrt mae maa мар бер μαρ",
+    4: "apr avr abr kwi huh nis апр кві απρ",
+    5: "may mai mei mag maj tou май мая тра μαι μαϊ",
+    6: "jun juin giu iun cze kes haz июн чер ιουν",
+    7: "jul juil lug iul lip hei tem июл лип ιουλ",
+    8: "aug aou ago sie elo agu авг сер αυγ",
+    9: "sep set sze wrz syy eyl сен вер σεπ",
+    10: "oct okt ott out paz lok eki окт жов οκτ",
+    11: "nov noi lis marr kas ноя лис νοε",
+    12: "dec dez dic des gru jou ara дек гру δεκ",
+}
+# Letters as those months are written without marks; names in Chinese and Japanese say which part is which.
+_MARKS = {
+    **dict(zip("年月日時时分秒", ["-", "-", " ", ":", ":", ":", ""], strict=True)),
+    **dict(zip("éèêëûúüáàâãçćčśšşźžżñíîóôğąęłάέίύϊΐ", "eeeeuuuaaaacccssszzzniioogaelαειυιι", strict=True)),
+    "ä": "ae",
 }
 
 
@@ -74,12 +99,18 @@ def parse_moments(
     `clock_alone`: texts of a column of clocks, where 8, 0805 and 8.05 are clocks too.
     """
     plain = _plain(text)
-    dated = _dates(plain, order)
-    patterns = [_CLOCK, _HOUR, _COMPACT_CLOCK, *([_BARE_CLOCK] if clock_alone else [])]
     # 17.11.26 is a date, and 17.11 is a clock only where nothing but clocks can stand.
     whole_date = plain.str.contains(r"^\d+\.\d+(\.\d+)?$") & (not clock_alone)
-    clock = _clocks(plain, patterns, whole_date)
-    return pl.DataFrame({"day": dated, "second": clock["second"], "offset": clock["offset"]})
+    parts = _first_of(plain.set(whole_date, None), [*_CLOCKS, *([_BARE_CLOCK] if clock_alone else [])])
+    around = pl.concat_str(pl.col("before", "after").fill_null(""), separator=" ").str.strip_chars(" ,;t_:-")
+    clock = parts.select(before=pl.when(parts["h"].is_null()).then(plain).otherwise(around))["before"]
+    day = _dates(clock, order)
+    # A clock beside what is no date is no clock: `246 15:24` says nothing.
+    known = day.is_not_null() | (clock == "")
+    read = _clocks(parts)
+    return pl.DataFrame({"day": day}).with_columns(
+        read[name].set(~known.fill_null(False), None).alias(name) for name in ("second", "offset")
+    )
 
 
 def iso_text(moments: pl.DataFrame, zone: str | None) -> pl.Series:
@@ -128,9 +159,8 @@ def read_numbers(text: pl.Series, times: str, zone: str | None) -> pl.Series:
     else:
         whole = text.cast(pl.Int64, strict=False)
         if whole.null_count() > text.null_count():
-            whole = _first_known(
-                whole, text.str.replace(r"^(-?\d+)\.\d*$", "$1").cast(pl.Int64, strict=False)
-            )
+            number = text.cast(pl.Float64, strict=False).floor()
+            whole = _first_known(whole, number.cast(pl.Int64, strict=False))
         read = whole // PER_SECOND[times]
         if zone is not None:
             utc = pl.from_epoch(read, time_unit="s").dt.replace_time_zone("UTC")
@@ -212,21 +242,17 @@ def _in_chunks(quick: Ints, like: pl.Series) -> pl.Series:
 
 
 def _plain(text: pl.Series) -> pl.Series:
-    """Lower case, no blanks around, no accents on the letters of months, one kind of blank."""
-    plain = (
-        text.cast(pl.String).str.strip_chars().str.to_lowercase().str.replace_all(r"[\s\u00a0\u202f]+", " ")
-    )
-    plain = plain.str.replace_many(
-        ["年", "月", "日", "時", "时", "分", "秒"], ["-", "-", " ", ":", ":", ":", ""]
-    )
-    return plain.str.strip_chars(" :").str.replace_many(["é", "û", "ä", "ç"], ["e", "u", "ae", "c"])
+    """Lower case, no marks on the letters of months, one kind of blank, and nothing around that spreadsheets put."""
+    plain = text.cast(pl.String).str.to_lowercase().str.replace_all(r"[\s\u00a0\u202f]+", " ")
+    return plain.str.replace_many(_MARKS).str.strip_chars(" :='\"")
 
 
 def _dates(plain: pl.Series, order: str) -> pl.Series:
-    parts = _first_of(plain, [_DATE, _NAMED, _COMPACT, _COMPACT_LAST])
+    parts = _first_of(plain, [_DATE, _NAMED, _JOINED, _COMPACT, _COMPACT_LAST])
     a, b, c = (parts[name].cast(pl.Int64, strict=False) for name in "abc")
     named = _month_number(parts["b"])
-    first = (parts["a"].str.len_chars() == 4) | (order == "year-month-day")
+    long_last = named.is_not_null() & (parts["c"].str.len_chars() == 4)
+    first = (parts["a"].str.len_chars() == 4) | ((order == "year-month-day") & ~long_last)
     year = _chosen(first, a, c)
     last = _chosen(first, c, a)
     swapped = (order == "month/day/year") & ~first & named.is_null()
@@ -243,14 +269,12 @@ def _dates(plain: pl.Series, order: str) -> pl.Series:
     return joined.str.to_date("%Y-%m-%d", strict=False).cast(pl.Int64)
 
 
-def _clocks(plain: pl.Series, patterns: list[str], never: pl.Series) -> pl.DataFrame:
-    parts = _first_of(plain, patterns)
+def _clocks(parts: pl.DataFrame) -> pl.DataFrame:
     hour = parts["h"].cast(pl.Int64, strict=False)
-    minute = _number(_first_known(parts["m"], parts["m2"]) if "m2" in parts.columns else parts["m"])
-    second = _number(parts["s"])
+    minute, second = _number(_first_known(parts["m"], parts["m2"])), _number(parts["s"])
     late, half = parts["half"] == "p", parts["half"].is_not_null()
     hour = _chosen(half, hour % 12 + 12 * late.fill_null(False).cast(pl.Int64), hour)
-    fits = (minute < 60) & (second < 60) & (hour < 48) & ~never
+    fits = (minute < 60) & (second < 60) & (hour < 48)
     east = _number(parts["zh"]) * 3_600 + _number(parts["zm"]) * 60
     offset = _chosen((parts["sign"] == "-").fill_null(False), -east, east)
     return pl.DataFrame({"second": hour * 3_600 + minute * 60 + second, "offset": offset}).select(
@@ -260,7 +284,7 @@ def _clocks(plain: pl.Series, patterns: list[str], never: pl.Series) -> pl.DataF
 
 def _first_of(plain: pl.Series, patterns: list[str]) -> pl.DataFrame:
     """Return the named groups of the first pattern that fits each text."""
-    names = ("a", "b", "c", "h", "m", "m2", "s", "half", "zone", "sign", "zh", "zm")
+    names = (*"abc", "before", "after", "h", "m", "m2", "s", "half", "zone", "sign", "zh", "zm")
     found = pl.DataFrame(
         {name: pl.Series([None], dtype=pl.String).new_from_index(0, len(plain)) for name in names}
     )

@@ -1,6 +1,7 @@
 """Files that are no tables (JSON lines, MDS trips, GeoJSON and MF-JSON tracks, GPX, GeoLife) as rows of text."""
 
 import json
+import re
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
@@ -28,6 +29,8 @@ _LISTS = (
     "results",
 )
 Row = dict[str, str | None]
+# Moments as services of .NET write them: milliseconds in a word.
+_COUNTED = re.compile(r"/Date\((-?\d+)(?:[+-]\d{4})?\)/")
 
 
 def read_nested(path: Path) -> tuple[pl.DataFrame, frozenset[str] | None]:
@@ -104,9 +107,13 @@ def _rows_of(record: Any) -> Iterator[Row]:
     if isinstance(geometry, dict) and isinstance(geometry.get("coordinates"), list):
         yield from _track(geometry, told)
         return
-    route = record.get("route")
-    if isinstance(route, dict) and isinstance(route.get("features"), list):
-        told = {key: value for key, value in told.items() if key != "route"}
+    route = told.pop("route", None)
+    if isinstance(route, dict) and isinstance(route.get("features"), list) and route["features"]:
+        # MDS before 2.0 says where a trip begins and ends by its route alone.
+        ends = {"start_location": route["features"][0], "end_location": route["features"][-1]}
+        told = {**ends, **told}
+    elif route is not None:
+        told["route"] = route
     yield dict(_flat(told))
 
 
@@ -149,8 +156,11 @@ def _flat(record: dict[str, Any], before: str = "") -> Iterator[tuple[str, str |
 
 
 def _text(value: Any) -> str | None:
-    if value is None or isinstance(value, str):
-        return value
+    if isinstance(value, str):
+        counted = _COUNTED.fullmatch(value)
+        return counted[1] if counted else value
+    if value is None:
+        return None
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:

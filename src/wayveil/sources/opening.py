@@ -16,6 +16,7 @@ from wayveil.sources.bad_rows import apply_rules
 from wayveil.sources.canonical import canonical
 from wayveil.sources.column_names import WORDS, our_columns
 from wayveil.sources.databases import database_address, is_address
+from wayveil.sources.dialects import is_data
 from wayveil.sources.formats import SUFFIXES, Part, format_of, open_part
 from wayveil.sources.moments import of_one_form, with_text_times
 from wayveil.sources.reading import Reading
@@ -30,6 +31,8 @@ TIDES = "fare_transactions"
 OF_TRACKS = ("event_time", "lat", "lon")
 # The column of marks (trips/history.py), which one record may carry: what it warns of holds for all.
 MARKS = "wayveil_marks"
+# Files beside tables that tell about them.
+_ABOUT = re.compile(r"readme|licen[cs]e|datapackage|metadata|dictionary|changelog")
 # What a map says where a column is the name of the file: whose rows they are, or of which trip.
 FILE = "(file)"
 
@@ -104,16 +107,19 @@ class SourceTable:
         table = tables[0] if len(tables) == 1 else pl.concat(tables, how="vertical_relaxed")
         return self._without_bad(table, names)
 
-    def pieces(self, names: Sequence[str], folder: Path) -> Iterator[tuple[int, pl.DataFrame]]:
-        """Read some of the columns piece by piece, times as text; each piece comes with the number of its file."""
+    def pieces(self, names: Sequence[str], folder: Path | None) -> Iterator[tuple[int, pl.DataFrame]]:
+        """Read some of the columns piece by piece; each piece comes with the number of its file. Packed text needs a
+        folder to be read in more than one.
+        """
         wanted = self.columns if self.reading.rules else names
         for number, part in enumerate(self.parts):
             for piece in part.pieces(self._needed(wanted), folder):
-                yield number, with_text_times(self._without_bad(self._rewritten(part, piece, wanted), names))
+                yield number, self._without_bad(self._rewritten(part, piece, wanted), names)
 
     def head(self, rows: int = LOOKED_AT) -> pl.DataFrame:
         """Read the first rows of all files under their own names, to look at them."""
-        header, each = self.parts[0].columns, -(-rows // len(self.parts))
+        each = -(-rows // len(self.parts))
+        header = [name for name in self.parts[0].columns if all(name in part.columns for part in self.parts)]
         return pl.concat([part.head(header, each) for part in self.parts], how="vertical_relaxed")
 
     def column(self, name: str) -> pl.Series:
@@ -149,20 +155,58 @@ def open_table(
 ) -> SourceTable:
     """Open files that together are one table; all have the same columns."""
     reading = Reading() if reading is None else reading
-    parts = tuple(open_part(place, reading) for place in places)
+    parts = tuple(_under_one_name(open_part(place, reading), reading) for place in places)
     if reading.ragged and not reading.header:  # the first line of one file may be longer than that of another
         fewest = min(len(part.columns) for part in parts)
         parts = tuple(replace(part, columns=part.columns[:fewest]) for part in parts)
+    needed = set(reading.columns.values()) | set(WORDS) if reading.columns else set(parts[0].columns)
     for part in parts[1:]:
-        lacking = [name for name in parts[0].columns if name not in part.columns]
+        lacking = [name for name in parts[0].columns if name not in part.columns and name in needed]
         if lacking:
+            if len(part.columns) == len(parts[0].columns) and is_data(part.columns):
+                raise InputError(
+                    f"begins with a row and no header, as files do that were cut from one: join them (cat "
+                    f"{parts[0].name} {part.name} ... > whole.csv), and give the whole",
+                    file=part.name,
+                    tells=LAYOUT,
+                )
+            alike = " ".join(f"'{each.name}'" for each in parts if each.columns == parts[0].columns)
             raise InputError(
                 f"has no column {lacking[0]!r}, which {parts[0].name} has; files of one table have the same columns: "
-                "name those that belong together",
+                f"name those that belong together, like wayveil check {alike}",
                 file=part.name,
                 tells=LAYOUT,
             )
     return SourceTable(parts, reading, world)
+
+
+def _under_one_name(part: Part, reading: Reading) -> Part:
+    """Return a part whose columns are called as the plan calls them (`A|B`): its own names are among these."""
+    own = {
+        said: name
+        for said in reading.columns.values()
+        for name in said.split("|")
+        if said not in part.columns and name in part.columns
+    }
+    said = {name: each for each, name in own.items()}
+
+    def renamed(table: pl.DataFrame) -> pl.DataFrame:
+        return table.rename({name: said[name] for name in table.columns if name in said})
+
+    def theirs(names: list[str]) -> list[str]:
+        return [own.get(name, name) for name in names]
+
+    return (
+        replace(
+            part,
+            columns=[said.get(name, name) for name in part.columns],
+            read=lambda names: renamed(part.read(theirs(names))),
+            pieces=lambda names, folder: map(renamed, part.pieces(theirs(names), folder)),
+            head=lambda names, rows: renamed(part.head(theirs(names), rows)),
+        )
+        if own
+        else part
+    )
 
 
 def expand_places(given: Sequence[str | Path]) -> list[Place]:
@@ -195,8 +239,8 @@ def files_in(folder: Path) -> list[Path]:
         return tides or [path for path in inside if format_of(path) == ".plt"]
     if len(kinds) > 1:
         raise InputError(
-            f"has files of several formats ({', '.join(sorted(kinds))}); name those of one table, for example "
-            f"'{folder}/**/*{sorted(kinds)[0]}'",
+            "has files of several formats; say which are the rows: "
+            + " or ".join(f"wayveil check '{folder}/**/*{kind}'" for kind in sorted(kinds)),
             file=folder,
             tells=LAYOUT,
         )
@@ -211,12 +255,14 @@ def dataset_name(given: Sequence[str | Path]) -> str:
     if len(given) == 1 and not glob.has_magic(first):
         return Path(first).name
     shared = commonpath([Path(each).name for each in given]) if len(given) > 1 else Path(first).name
-    return re.split(r"[*?\[]", shared)[0].strip("-_. ") or Path(first).absolute().parent.name
+    folders = (part for part in reversed(Path(first).absolute().parts[:-1]) if not glob.has_magic(part))
+    return re.split(r"[*?\[]", shared)[0].strip("-_. ") or next(folders)
 
 
 def _is_table(path: Path, folder: Path) -> bool:
     hidden = any(part.startswith((".", "_")) for part in path.relative_to(folder).parts)
-    return path.is_file() and not hidden and format_of(path) in SUFFIXES
+    told = hidden or _ABOUT.search(path.name.lower()) is not None
+    return path.is_file() and not told and format_of(path) in SUFFIXES
 
 
 def _natural(path: Path) -> list[tuple[bool, int, str]]:

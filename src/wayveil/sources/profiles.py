@@ -11,6 +11,7 @@ from wayveil.errors import ParameterError
 from wayveil.sources.categories import as_categories, distinct_values
 from wayveil.sources.moments import ORDERS, PER_SECOND, parse_moments
 from wayveil.sources.quick_moments import DAY
+from wayveil.sources.reading import COORDINATE_PAIR
 from wayveil.world.locating import PlaceNames, ids_by_code, ids_by_name
 from wayveil.world.world import World
 
@@ -30,6 +31,7 @@ class Profile:
     moments  a date and a clock, by the order of the date; `dates` and `clocks` those that are only one of them
     differ   texts that mean two days under two orders
     numbers  counts since an epoch, by unit
+    pairs    texts with two coordinates
     places   texts that name a place of the world, by id, code or name
     clock    how whole numbers may be clocks (see `NUMBERED`): a count since midnight, or digits
     size     how large numbers usually are, whatever their sign
@@ -48,6 +50,7 @@ class Profile:
     numbers: dict[str, float] = field(default_factory=dict)
     places: dict[str, float] = field(default_factory=dict)
     degrees: float = 0.0
+    pairs: float = 0.0
     clock: str = ""
     size: float = 0.0
     example: str = ""
@@ -89,13 +92,15 @@ class Profiler:
         if isinstance(column.dtype, pl.Datetime):
             zoned = float(column.dtype.time_zone is not None)
             share = float(column.is_not_null().mean() or 0)  # type: ignore[arg-type]
-            return Profile(column.name, share, moments={"iso": 1.0}, iso=1.0, zoned=zoned, typed=True)
+            days = {"dates" if (column.dt.epoch("s") % DAY == 0).all() else "moments": {"iso": 1.0}}
+            return Profile(column.name, share, iso=1.0, zoned=zoned, typed=True, **days)  # type: ignore[arg-type]
         text, weight = _weighted(column)
         if not len(text):
             return Profile(column.name)
         shares: dict[str, Any] = {**_times(text, weight), "places": self._places(text, weight)}
         number = text.str.replace(",", ".", literal=True).cast(pl.Float64, strict=False)
         shares["degrees"] = _share((number.abs() <= 180) & text.str.contains(r"[.,]\d"), weight)
+        shares["pairs"] = _share(text.str.contains(COORDINATE_PAIR), weight)
         shares |= {"size": float(number.abs().median() or 0.0), "example": text[0]}  # type: ignore[arg-type]
         filled = 1 - float(column.null_count()) / max(len(column), 1)
         return Profile(column.name, filled, len(text), **shares)
@@ -127,7 +132,9 @@ def _dotted_clocks(text: pl.Series, weight: np.ndarray) -> bool:
 
 
 def _times(text: pl.Series, weight: np.ndarray) -> dict[str, Any]:
-    number = text.str.replace(r"^(\d{9,})\.\d*$|\.0*$", "$1").cast(pl.Int64, strict=False)
+    whole = text.str.replace(r"^(\d{9,})\.\d*$|\.0*$", "$1").cast(pl.Int64, strict=False)
+    large = text.cast(pl.Float64, strict=False).cast(pl.Int64, strict=False)
+    number = pl.select(pl.coalesce(whole, pl.when(large > 10**8).then(large))).to_series()
     if _share(number.is_not_null(), weight) > 0.9 and _share(text.str.len_chars() < 8, weight) > 0.1:
         alone = parse_moments(text, clock_alone=True)["second"]
         clocks, most = _share(alone.is_not_null(), weight), float(number.max() or 0)  # type: ignore[arg-type]
@@ -139,8 +146,9 @@ def _times(text: pl.Series, weight: np.ndarray) -> dict[str, Any]:
     read = {order: parse_moments(text, order) for order in ORDERS}
     for order, moments in read.items():
         dated, clocked = moments["day"].is_not_null(), moments["second"].is_not_null()
+        clocked &= (moments["second"] > 0).any()  # days as some write them: 2026-11-17 00:00:00
         if order == "year-month-day":  # 26.09.03 is taken so only where somebody says it
-            dated &= text.str.contains(r"^\D*\d{4}|\p{L}{3}")
+            dated &= text.str.contains(r"^\D*\d{4}") | (moments["day"] == read["day.month.year"]["day"])
         found["moments"][order] = _share(dated & clocked, weight)
         found["dates"][order] = _share(dated & ~clocked, weight)
     one = read["year-month-day"]

@@ -10,6 +10,8 @@ from wayveil.sources.column_names import COORDINATES, DATES
 
 PLACES = ("id", "code", "name")
 ENDS = ("origin", "destination")
+# Two coordinates in one cell.
+COORDINATE_PAIR = r"^\D*?(?<a>-?\d{1,3}\.\d+)[^\d.-]+(?<b>-?\d{1,3}\.\d+)\D*$"
 
 
 @dataclass(frozen=True)
@@ -20,7 +22,7 @@ class Reading:
     encoding, separator, quote, decimal, skip, header   of csv: `skip` lines stand before the header
     ragged     rows of csv may have more cells than the header, or the first of them: those beyond are not read
     sheet      of a workbook, and table of a database
-    times      how times are written (see `moments`); `iso` leaves them to the readers
+    times      how times are written (see `moments`); `iso` leaves them to the readers, `none` reads none
     clock      whether clocks are `written` (8:05), count `seconds` or `minutes` since midnight, or are `hhmm`
     zone       the city's time zone: times that name a zone or count from an epoch are put on its clock
     places     how places are called: by `id`, `code` or `name`
@@ -63,7 +65,12 @@ class Reading:
             ".",
         )
         apart = any(name in self.columns for name in (*DATES.values(), *COORDINATES))
-        return said or apart or bool(self.rules)
+        return said or apart or bool(self.rules) or self.of_pair("lat")
+
+    def of_pair(self, name: str) -> bool:
+        """Tell whether a coordinate stands in one cell with the other one."""
+        lat = name.replace("lon", "lat")
+        return lat in self.columns and self.columns[lat] == self.columns.get(lat.replace("lat", "lon"))
 
     @property
     def made(self) -> list[str]:
@@ -74,6 +81,8 @@ class Reading:
     def hidden(self) -> set[str]:
         """Return the columns that go into others."""
         dates = {date for time, date in DATES.items() if date in self.columns and time in self.columns}
+        if self.times == "none":
+            dates |= {*DATES, *DATES.values()}
         return dates | {f"{end}_{part}" for end in self.made for part in ("lat", "lon")}
 
     def needs(self, name: str) -> list[str]:

@@ -18,6 +18,7 @@ from wayveil.sources.assigning import (
     is_count,
     lacking_columns,
     only_used,
+    second_place,
 )
 from wayveil.sources.column_names import DATES
 from wayveil.sources.header_words import column_for, meanings
@@ -72,24 +73,26 @@ def recognise(
     table: SourceTable, world: World | None, said: dict[str, str], rows: Kind | None = None
 ) -> Recognised:
     """Look at the first rows of a table, and at all of its times. `said` are columns that somebody named."""
+    _ = replace(
+        table, reading=replace(table.reading, columns=said)
+    ).theirs  # refuses columns that are not there
     head = table.head()
     profiler = Profiler(world)
     profiles = {name: profiler.of(head[name]) for name in head.columns}
-    chosen = assign_columns(profiles, said, world)
+    chosen = assign_columns(head, profiles, said, world, rows)
     if len(table.parts) > 1 and not table.reading.header and "lat" in chosen and "rider_id" not in chosen:
         chosen["rider_id"] = FILE
     profiles[FILE] = Profile(FILE, 1.0, len(table.parts))
-    kind, why = (rows, "you said so") if rows else _kind(chosen, head, profiles)
+    boardings = _boardings(head, chosen, profiles)
+    kind, why = (rows, "you said so") if rows else _kind(chosen, head, profiles, entering=bool(boardings))
     if kind is None:
-        likely = max(head.columns, key=lambda name: profiles[name].place)
-        near = (
-            [f"`{likely}`: {_reason('stop_id', profiles[likely], 'iso', world)}"]
-            if profiles[likely].place
-            else []
-        )
-        return Recognised(table.reading, None, why, notes=tuple(near), missing=lacking_columns(chosen))
+        near = _near(head, chosen, profiles, world)
+        return Recognised(table.reading, None, why, notes=near, missing=lacking_columns(chosen))
+    second = second_place(chosen, profiles, head)
     lone = _lone_time(kind, chosen)
     chosen = only_used(kind, chosen, profiles)
+    if table.reading.times == "none":
+        chosen = {our: their for our, their in chosen.items() if our not in (*DATES, *DATES.values())}
     places = _called(chosen, profiles)
     times, doubts = _times(table, chosen, profiles, profiler)
     zone, notes = _zone(times, chosen, profiles, world)
@@ -101,12 +104,16 @@ def recognise(
         )
     times = "iso" if times == "seconds" and zone is None else times
     forms = {profiles[their].clock for our, their in chosen.items() if our in MOMENTS} - {""}
-    boardings = _boardings(head, chosen, profiles) if kind == "taps" else ()
+    boardings = boardings if kind == "taps" else ()
     if kind == "taps" and "action" in chosen and not boardings:
         chosen.pop("action")
     reading = replace(table.reading, columns=chosen, times=times, places=places, zone=zone)
     if len(forms) == 1:
         reading = replace(reading, clock=forms.pop())
+    if kind == "taps" and rows is None and second is not None and not boardings:
+        doubts += (_ride_or_boarding(chosen["stop_id"], second),)
+    if kind != "taps" and table.reading.times != "none" and not lone:
+        doubts += _unread_times(chosen, profiles)
     columns = tuple(
         ColumnGuess(our, their, _reason(our, profiles[their], times, world)) for our, their in chosen.items()
     )
@@ -116,19 +123,47 @@ def recognise(
             notes.append(
                 f"`{name}` seems to count people, and every row is read as one: write a row for each of them"
             )
-        if profiles[name].place > 0.9 and "origin" not in chosen and profiles[name].distinct > FEW:
-            notes.append(
-                f"`{name}` holds places too: if rows are rides, --map origin=COLUMN --map destination=COLUMN"
-            )
     return Recognised(
         reading, kind, why, columns, (*lone, *notes), doubts, boardings, unread=unread, undated=undated
     )
 
 
+def _near(
+    head: pl.DataFrame, chosen: dict[str, str], profiles: dict[str, Profile], world: World | None
+) -> tuple[str, ...]:
+    """Say what comes nearest to places and times where rows are not known."""
+    likely = max(head.columns, key=lambda name: profiles[name].place)
+    place = (
+        (f"`{likely}`: {_reason('stop_id', profiles[likely], 'iso', world)}",)
+        if profiles[likely].place
+        else ()
+    )
+    return (*place, *(doubt.question for doubt in _unread_times(chosen, profiles)))
+
+
+def _ride_or_boarding(place: str, second: str) -> Doubt:
+    question = (
+        f"`{place}` and `{second}` both hold places: a row may be a ride from one to the other, or a boarding"
+    )
+    return Doubt(question, "rows", ("pairs", "taps"))
+
+
+def _unread_times(chosen: dict[str, str], profiles: dict[str, Profile]) -> tuple[Doubt, ...]:
+    """Ask whether rows are meant to have no times, where some column seems to hold them."""
+    moments = {*DATES, *DATES.values()}
+    for name, profile in profiles.items() if not moments & set(chosen) else ():
+        said = set(meanings(name))
+        named = column_for(name) in moments or (said & set(ENDS) and said <= {*ENDS, "event", "trip"})
+        if name not in chosen.values() and (named or max(profile.time, profile.date) > 0.5):
+            question = f"`{name}` seems to say when, and {profile.example!r} is no date with a clock that is known here"
+            return (Doubt(f"{question}: nothing could be asked by hour", "times", ("none",)),)
+    return ()
+
+
 def _kind(
-    chosen: dict[str, str], head: pl.DataFrame, profiles: dict[str, Profile]
+    chosen: dict[str, str], head: pl.DataFrame, profiles: dict[str, Profile], *, entering: bool
 ) -> tuple[Kind | None, str]:
-    """Return what a row seems to be, and why."""
+    """Return what a row seems to be, and why; `entering`: words of a column say which rows begin and end rides."""
 
     def named(*ours: str) -> str:
         return ", ".join(f"`{chosen[each]}`" for each in ours if each in chosen)
@@ -143,9 +178,9 @@ def _kind(
         return "calls", f"rows name a trip and a stop ({named('trip_id', 'stop_id')})"
     located = {"lat", "lon"} <= set(chosen)
     if located and "stop_id" not in chosen and {"event_time", "trip_id"} & set(chosen):
-        if "trip_id" in chosen or _close_together(head, chosen):
+        if not entering and ("trip_id" in chosen or _close_together(head, chosen)):
             return "points", f"rows are positions ({named('lat', 'lon')}) that follow each other closely"
-        return "taps", f"rows have coordinates and a time ({named('lat', 'lon', 'event_time')}), hours apart"
+        return "taps", f"rows have coordinates and a time ({named('lat', 'lon', 'event_time')})"
     if "event_time" in chosen and ("stop_id" in chosen or located):
         return "taps", f"rows have a stop and a time and name no trip ({named('stop_id', 'event_time')})"
     return None, "its columns say neither trips nor boardings nor positions"
@@ -248,9 +283,12 @@ def _boardings(head: pl.DataFrame, chosen: dict[str, str], profiles: dict[str, P
         # Rows without the word would be dropped as no boardings: nearly all must have it.
         if not 2 <= profiles[name].distinct <= FEW or profiles[name].filled < 0.95:
             continue
-        values = head[name].cast(pl.String).drop_nulls().unique().sort().to_list()
-        entering = [value for value in values if column_for(f"{value} stop") == "origin"]
-        if entering and any(column_for(f"{value} stop") == "destination" for value in values):
+        values = head[name].cast(pl.String).drop_nulls()
+        ends = {value: column_for(f"{value} stop") for value in sorted(set(values))}
+        entering = [value for value, end in ends.items() if end == "origin"]
+        both = [value for value, end in ends.items() if end in ENDS]
+        # A few rows of a track that say that it begins and ends are no boardings.
+        if entering and len(both) > len(entering) and values.is_in(both).sum() > len(values) / 2:
             chosen["action"] = name
             return tuple(entering)
     return ()

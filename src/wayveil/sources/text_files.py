@@ -71,7 +71,7 @@ def separator_of(path: Path, *, spaces: bool = False) -> str:
 
 def utf8_file(path: Path, reading: Reading, folder: Path) -> Path:
     """Return a file of plain UTF-8 with the same text: the file itself, or one in the folder."""
-    if path.suffix.lower() not in PACKED and _is_utf8(reading.encoding):
+    if is_plain(path, reading):
         return path
     target = folder / "unpacked.csv"
     with open_bytes(path) as file, target.open("w", encoding="utf-8", newline="") as out:
@@ -79,6 +79,11 @@ def utf8_file(path: Path, reading: Reading, folder: Path) -> Path:
         while chunk := text.read(1 << 22):
             out.write(chunk)
     return target
+
+
+def is_plain(path: Path, reading: Reading) -> bool:
+    """Tell whether a file is UTF-8 and not packed."""
+    return path.suffix.lower() not in PACKED and _is_utf8(reading.encoding)
 
 
 def _content(path: Path, reading: Reading) -> Path | bytes:
@@ -94,20 +99,32 @@ def _is_utf8(encoding: str) -> bool:
     return encoding.lower().replace("_", "-") in ("utf-8", "utf8", "utf-8-sig")
 
 
-def _only_member(path: Path) -> IO[bytes]:
-    archive = zipfile.ZipFile(path)
-    names = [
-        each.filename for each in archive.infolist() if not each.is_dir() and not _is_extra(each.filename)
-    ]
+def member_of(path: Path) -> str | None:
+    """Return the name of the only table in an archive; None where there is none, or several."""
+    try:
+        names = [
+            name
+            for name in zipfile.ZipFile(path).namelist()
+            if not name.endswith("/") and not _is_extra(name)
+        ]
+    except (zipfile.BadZipFile, OSError, ValueError):
+        return None
     if len(names) > 1:
         names = [name for name in names if name.lower().endswith((".csv", ".tsv"))]
-    if len(names) != 1:
+    return names[0] if len(names) == 1 else None
+
+
+def _only_member(path: Path) -> IO[bytes]:
+    archive, name = zipfile.ZipFile(path), member_of(path)
+    if name is None:
+        folder = path.name.partition(".")[0]
         raise InputError(
-            f"holds {len(archive.namelist())} files, and not one csv among them; unpack it, and give the folder",
+            f"holds {len(archive.namelist())} files, and not just one table; unpack it, and give the folder: "
+            f"python -m zipfile -e {path} {folder} && wayveil check {folder}",
             file=path,
             tells=LAYOUT,
         )
-    return archive.open(names[0])
+    return archive.open(name)
 
 
 def _is_extra(name: str) -> bool:

@@ -14,7 +14,7 @@ from wayveil.world.timebins import DAY, HOUR
 
 LAST_HOUR = 47  # a service day ends before the next one does
 _CLOCK = (
-    r"^(?<hour>\d{1,2}):(?<minute>[0-5]\d)(?::(?<second>[0-5]\d)(?:\.\d+)?)?"
+    r"^(?:(?<date>\d{4}-\d{2}-\d{2})[T ])?(?<hour>\d{1,2}):(?<minute>[0-5]\d)(?::(?<second>[0-5]\d)(?:\.\d+)?)?"
     r"(?: ?(?<zone>Z|(?<sign>[+-])(?<zone_hour>\d{2}):?(?<zone_minute>\d{2})?))?$"
 )
 _PAST_MIDNIGHT = r"^\d{4}-\d{2}-\d{2}[T ](2[4-9]|3\d|4\d):"
@@ -93,6 +93,8 @@ def _beside_a_date(table: pl.DataFrame, columns: ColumnMap) -> Moments:
         seconds, offset = hour * HOUR, None
     else:
         parts = clock.str.extract_groups(_CLOCK).struct.unnest()
+        own = parts["date"].str.to_date("%Y-%m-%d", strict=False).cast(pl.Int64)
+        day = pl.select(pl.coalesce(own, day)).to_series()  # a time that has its date needs no other
         hour = parts["hour"].cast(pl.Int64)
         seconds = hour * HOUR + _number(parts["minute"]) * 60 + _number(parts["second"])
         east = _number(parts["zone_hour"]) * HOUR + _number(parts["zone_minute"]) * 60
