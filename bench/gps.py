@@ -1,9 +1,14 @@
 """GPS: points to trips against reading the file, noise against a float generator, private steps against plain ones.
 
-Ratios of processor time, each against a baseline of the same run.
+Ratios of processor time, each against a baseline of the same run; and the memory that reading points takes.
+
+python -m bench gps
+WAYVEIL_POINTS=20000000 python -m bench gps      (points of the file whose memory is measured)
 """
 
 import os
+import subprocess
+import sys
 import tempfile
 import time
 from fractions import Fraction
@@ -30,6 +35,9 @@ from wayveil.world.grid import Grid
 from wayveil.world.grid_moves import MOVES, GridMoves
 
 DATA = Path(os.environ.get("WAYVEIL_DATA", Path(__file__).parents[2] / "shared" / "data"))
+POINTS = int(os.environ.get("WAYVEIL_POINTS", "4000000"))
+# Bytes of one point as numbers: degrees and seconds of 8 bytes, codes of rider and trip of 4.
+COLUMN_BYTES = 32
 SHENZHEN = "grid:22.44,113.75,22.87,114.65@30x30"
 
 
@@ -63,6 +71,45 @@ def points_to_trips():
     read()
     plain = _seconds(lambda: pl.read_csv(path, has_header=False))
     return [{"work": "points to trips / polars reading", "ratio": _seconds(read) / plain, "goal": "<= 6"}]
+
+
+def memory(points=POINTS):
+    """Each point more takes at most 2.2 times its columns, of csv and Parquet: 20 million take 1.5 GB."""
+    found = []
+    with tempfile.TemporaryDirectory() as folder:
+        for suffix in ("csv", "parquet"):
+            peaks = []
+            for many in (points // 2, points):
+                path = Path(folder) / f"points.{suffix}"
+                table = _tracks(many)
+                table.write_csv(path) if suffix == "csv" else table.write_parquet(path)
+                del table
+                command = [sys.executable, "-m", "bench.gps", str(path)]
+                said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+                peaks.append(float(said))
+            ratio = (peaks[1] - peaks[0]) * 2**20 / (points - points // 2) / COLUMN_BYTES
+            work = f"peak bytes of a point of {suffix} / bytes of its columns ({points:,}: {peaks[1]:,.0f} MB in all)"
+            found.append({"work": work, "ratio": ratio, "goal": "<= 2.2"})
+    return found
+
+
+def _tracks(points):
+    """Tracks of 100 points, one every 15 seconds, of five trips a rider."""
+    rng, trips = np.random.default_rng(0), -(-points // 100)
+    trip = np.repeat(np.arange(trips), 100)
+    at = np.repeat(rng.integers(0, 86_400 * 28, trips), 100) + np.tile(np.arange(100) * 15, trips)
+    walk = np.cumsum(rng.normal(0, 0.0003, (2, trips, 100)), axis=2).reshape(2, -1)
+    start = np.repeat(rng.uniform(0, 0.3, (2, trips)), 100, axis=1)
+    degrees = (start + walk + [[52.4], [13.2]]).round(6)
+    table = pl.DataFrame({"trip": trip, "at": at, "lat": degrees[0], "lon": degrees[1]}).head(points)
+    moment = pl.datetime(2026, 5, 1) + pl.duration(seconds="at")
+    return table.select(
+        pl.format("u{}", pl.col("trip") // 5).alias("rider_id"),
+        pl.format("t{}", "trip").alias("trip_id"),
+        moment.dt.strftime("%Y-%m-%d %H:%M:%S").alias("event_time"),
+        "lat",
+        "lon",
+    )
 
 
 def noise(size=4_000_000):
@@ -159,4 +206,10 @@ def likeliest(graphs=30):
 
 def run() -> list[dict]:
     """All ratios."""
-    return [*points_to_trips(), *noise(), *steps(), *walks(), *likeliest()]
+    return [*points_to_trips(), *memory(), *noise(), *steps(), *walks(), *likeliest()]
+
+
+if __name__ == "__main__":
+    read_points(Path(sys.argv[1]), Grid.parse("grid:52.35,13.1,52.75,13.6@100x100"))
+    status = Path("/proc/self/status").read_text().split("VmHWM:")[1]
+    print(int(status.split()[0]) / 1024)

@@ -21,6 +21,13 @@ class Ragged(NamedTuple):
     offsets: Ints
 
 
+def append(column: NDArray[Any], values: NDArray[Any]) -> None:
+    """Make an array longer where it lies, by these values; nobody else may hold a part of it."""
+    before = len(column)
+    column.resize(before + len(values), refcheck=False)
+    column[before:] = values
+
+
 def stretches(starts: AnyInts, lengths: AnyInts) -> tuple[Ints, Ints]:
     """Positions of several stretches, one after the other, and where each of them begins among these."""
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)

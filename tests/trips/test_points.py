@@ -10,6 +10,7 @@ from wayveil.errors import InputError, ParameterError
 from wayveil.trips.point_rules import PointRules
 from wayveil.trips.points import Split, read_points, read_tracks
 from wayveil.trips.read import check, read_trips
+from wayveil.trips.times import read_times
 from wayveil.trips.tracks import Tracks
 from wayveil.trips.trips import Trips
 from wayveil.utility.gps_figures import GpsFigures
@@ -330,3 +331,52 @@ def test_a_gap_of_exactly_the_limit_is_long(tmp_path):
         rows = walk("a", 0, [(1, 1), (1, 2)]) + walk("a", 60 + seconds, [(1, 3)])
         rules = PointRules(fill=False, window_seconds=None)
         assert read_points(write(tmp_path, rows), GRID, rules=rules).to_lists() == found
+
+
+@pytest.mark.parametrize("split", [None, Split(gap_seconds=200)])
+def test_points_are_the_same_read_in_pieces_of_any_size(tmp_path, monkeypatch, split):
+    rng = np.random.default_rng(1)
+    rows = [row for trip in range(30) for row in walk(f"t{trip}", 60 * trip, rng.integers(0, 4, (9, 2)), 50)]
+    rng.shuffle(rows)
+    path = write(tmp_path, [(f"u{at % 7}", *row) for at, row in enumerate(rows)], "uid,tid,datetime,lat,lng")
+
+    def read():
+        return read_tracks(path, GRID, split=split, order="time", repeated="first")
+
+    trips, tracks = read()
+    for module in ("points", "point_tables", "source_points"):
+        monkeypatch.setattr(f"wayveil.trips.{module}.BLOCK", 5)
+    monkeypatch.setattr("wayveil.trips.point_tables.blocks.__defaults__", (5,))
+    small, same = read()
+    for one, other in (
+        *((getattr(trips, name), getattr(small, name)) for name in ("location", "offsets", "time", "rider")),
+        *((getattr(trips.source, name), getattr(small.source, name)) for name in ("points", "moves")),
+        *((getattr(tracks, name), getattr(same, name)) for name in ("lat", "lon", "offsets")),
+    ):
+        assert (one == other).all()
+    assert len(trips) > 20
+    assert trips.rider_ids.to_list() == small.rider_ids.to_list()
+
+
+def test_a_time_as_plain_text_is_the_same_as_by_its_distinct_texts():
+    texts = [
+        "2026-04-03 08:05:09",
+        "2026-4-3 08:05:09",
+        "2026-04-03T08:05",
+        "2026-04-03t08:05",
+        "2026-02-30 08:05",
+    ]
+    texts += [
+        "2026-04-03 24:05",
+        "2026-04-03 08:05:09.5",
+        "2026-04-03 08:05Z",
+        "08:05",
+        "1775203509",
+        "",
+        None,
+        "x",
+    ]
+    texts += ["1899-01-01 00:00:00", "2026/04/03 08:05", " 2026-04-03 08:05", "2026-04-03 08:05 PM"]
+    plain, distinct = (read_times(pl.Series(texts, dtype=kind)) for kind in (pl.String, pl.Categorical))
+    for name in ("wall", "offset", "form"):
+        assert getattr(plain, name).tolist() == getattr(distinct, name).tolist()

@@ -11,6 +11,7 @@ Trips remember both (`Trips.history`), and units pay for them or refuse.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
 
@@ -27,9 +28,9 @@ from wayveil.trips.findings import Findings
 from wayveil.trips.history import PER_TRIP, History, Stability
 from wayveil.trips.point_columns import point_source
 from wayveil.trips.point_rules import UNPLACED, PlacedPoints, PointRules, smoothed
-from wayveil.trips.point_tables import PointTable, read_point_table
+from wayveil.trips.point_tables import BLOCK, PointTable, read_point_table
 from wayveil.trips.tables import table_marks
-from wayveil.trips.tracks import Tracks, public_box
+from wayveil.trips.tracks import Tracks, join_tracks, public_box
 from wayveil.trips.trips import Trips
 from wayveil.world.geo import project
 from wayveil.world.grid import Grid
@@ -134,15 +135,14 @@ def read_tracks(
         source = points.source()
         points = points.one_per_second(findings, first=repeated == "first")
     with step("Making trips of points"):
-        location, outside = places.of(points.lat, points.lon)
-        _check_swapped(points, outside, places, path)
+        _check_swapped(points, places, path)
         offsets, kept = _split(points, split, by_flag=by_flag)
         marks = table_marks(table)
         history = History(split.stability(named=points.trip is not None, by_flag=by_flag), marks)
-        split_up = points.take(kept)
+        points = replace(points.into_place(kept), trip=None, row=None)  # large, and of no use any more
         if not findings.strict:
-            findings.notes += _say_rules(rules, split_up, outside[kept], offsets)
-        trips, tracks = _applied(rules, split_up, location[kept], outside[kept], offsets, places, history)
+            findings.notes += _say_rules(rules, points, ~places.inside(points.lat, points.lon), offsets)
+        trips, tracks = _in_pieces(rules, points, offsets, places, history)
     if len(trips) == 0:
         raise InputError(
             "no trip is left: compare the box with a map, and see how points become trips (split) and which trips "
@@ -184,14 +184,20 @@ class PlaceFinder:
                 np.column_stack(project(world.lat, world.lon, origin=self._origin))
             )
 
-    def of(self, lat: Floats, lon: Floats) -> tuple[NDArray[np.int32], Mask]:
-        """The place of each point, -1 for none, and which points lie outside the box (on a network: none)."""
+    def of(self, lat: Floats, lon: Floats) -> NDArray[np.int32]:
+        """Return the place of each point, -1 for none."""
         if isinstance(self.world, Grid):
-            return self.world.cell_of(lat, lon), ~self.world.layout.box.contains(lat, lon)
+            return self.world.cell_of(lat, lon)
         points = np.column_stack(project(lat, lon, origin=self._origin))
         away, nearest = self._tree.query(points, workers=-1)
         near = away <= self.radius
-        return np.where(near, nearest, -1).astype(np.int32), np.zeros(len(lat), bool)
+        return np.where(near, nearest, -1).astype(np.int32)
+
+    def inside(self, lat: Floats, lon: Floats) -> Mask:
+        """Return which points lie inside the box (on a network: all)."""
+        if not isinstance(self.world, Grid):
+            return np.ones(len(lat), bool)
+        return np.asarray(self.world.layout.box.contains(lat, lon))
 
 
 def _check(points: PointTable, split: Split, rules: PointRules, *, by_flag: bool) -> None:
@@ -219,9 +225,10 @@ def _check(points: PointTable, split: Split, rules: PointRules, *, by_flag: bool
         )
 
 
-def _check_swapped(points: PointTable, outside: Mask, places: PlaceFinder, path: Path | str) -> None:
+def _check_swapped(points: PointTable, places: PlaceFinder, path: Path | str) -> None:
     """A file with latitude and longitude swapped lies outside any box, unless the box is swapped too."""
-    if len(outside) and outside.mean() > 0.5 and not places.of(points.lon, points.lat)[1].mean() > 0.5:
+    half = len(points.lat) / 2
+    if places.inside(points.lat, points.lon).sum() < half <= places.inside(points.lon, points.lat).sum():
         raise InputError(
             "has latitude and longitude swapped: map its columns to 'lat' and 'lon' again",
             file=path,
@@ -233,7 +240,7 @@ def _split(points: PointTable, split: Split, *, by_flag: bool) -> tuple[NDArray[
     """The offsets of the trips over the points that belong to one, and which points these are."""
     new = points.first.copy()
     if split.gap_seconds is not None:
-        new[1:] |= np.diff(points.time) > split.gap_seconds
+        new[1:] |= points.time[1:] - points.time[:-1] > split.gap_seconds
     if split.metres is not None:
         new |= points.metres() > split.metres
     kept = np.ones(len(new), bool)
@@ -265,6 +272,37 @@ def _say_rules(rules: PointRules, points: PointTable, outside: Mask, offsets: ND
     return found
 
 
+def _in_pieces(
+    rules: PointRules,
+    points: PointTable,
+    offsets: NDArray[np.int64],
+    places: PlaceFinder,
+    history: History,
+) -> tuple[Trips, Tracks]:
+    """Apply the rules to some trips after the other: each trip is treated by itself."""
+    cuts = np.unique(
+        np.searchsorted(offsets, np.arange(0, offsets[-1] + BLOCK, BLOCK)).clip(0, len(offsets) - 1)
+    )
+    done = []
+    for first, last in pairwise(cuts.tolist() if len(cuts) > 1 else [0, len(offsets) - 1]):
+        some = points.take(slice(int(offsets[first]), int(offsets[last])))
+        location, outside = places.of(some.lat, some.lon), ~places.inside(some.lat, some.lon)
+        own = offsets[first : last + 1] - offsets[first]
+        done.append(_applied(rules, some, location, outside, own, places, history))
+    return _joined([trips for trips, _ in done]), join_tracks([tracks for _, tracks in done])
+
+
+def _joined(parts: Sequence[Trips]) -> Trips:
+    """Trips of one table, one after the other."""
+    first = parts[0]
+    columns: dict[str, Any] = {"location": np.concatenate([each.location for each in parts])}
+    for name in ("time", "rider"):
+        if getattr(first, name) is not None:
+            columns[name] = np.concatenate([getattr(each, name) for each in parts])
+    lengths = np.concatenate([each.lengths for each in parts])
+    return replace(first, offsets=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64), **columns)
+
+
 def _applied(
     rules: PointRules,
     points: PointTable,
@@ -293,7 +331,7 @@ def _applied(
     placed_points = PlacedPoints(location, points.time, points.lat, points.lon)
     (found, time, lat, lon), starts = smoothed(rules, placed_points, starts, places.world.size)
     filled = np.flatnonzero(found == UNPLACED)
-    found[filled] = places.of(lat[filled], lon[filled])[0]
+    found[filled] = places.of(lat[filled], lon[filled])
     placed = found >= 0
     moments = time if points.timed else None
     trips = Trips(np.maximum(found, 0), starts, places.world, moments, rider, history, points.unit_ids)

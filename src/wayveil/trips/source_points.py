@@ -6,12 +6,14 @@ from typing import Self
 import numpy as np
 import polars as pl
 
-from wayveil.arrays import Floats, Ints, Mask
+from wayveil.arrays import Floats, Ints, Mask, append
 from wayveil.trips.identity import PUBLIC_KEY, Words, keyed_words
 
 # Public: parts of a degree (about 11 m and 1 m), and of time.
 COARSE, FINE = 10_000, 100_000
 MINUTE = 60
+# Points that are worked on at once.
+BLOCK = 1 << 18
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,10 +32,16 @@ class SourcePoints:
     @classmethod
     def of(cls, lat: Floats, lon: Floats, time: Ints | None, first: Mask, owners: pl.Series | None) -> Self:
         """Of points that stand in the order of their trips; `first` marks the first one of each."""
-        minutes = None if time is None else keyed_words(PUBLIC_KEY, _places(lat, lon, COARSE), time // MINUTE)
-        place = _places(lat, lon, FINE)
-        moved = np.flatnonzero(~first[1:] & (place[1:] != place[:-1]))
-        moves = keyed_words(PUBLIC_KEY, place[moved], place[moved + 1].astype(np.int64))
+        minutes = None if time is None else np.empty(len(lat), np.uint64)
+        moves = np.empty(0, np.uint64)
+        for start in range(0, len(lat), BLOCK):
+            here = slice(start, start + BLOCK + 1)  # with the first of the next block, which a move may go to
+            if minutes is not None and time is not None:
+                near = _places(lat[here], lon[here], COARSE)
+                minutes[here] = keyed_words(PUBLIC_KEY, near, time[here] // MINUTE)
+            place = _places(lat[here], lon[here], FINE)
+            moved = np.flatnonzero(~first[here][1:] & (place[1:] != place[:-1]))
+            append(moves, keyed_words(PUBLIC_KEY, place[moved], place[moved + 1].astype(np.int64)))
         return cls(minutes, moves, owners)
 
 

@@ -10,6 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from wayveil.sources.categories import distinct_values
+from wayveil.sources.quick_moments import LOCAL, read_quickly
 
 _FORMS = (
     "an ISO date and time (2021-04-20T08:15:00, with or without zone), a clock (08:15:00) or whole seconds"
@@ -22,6 +23,7 @@ _DATED = (
 )
 
 
+_LOCAL = r"^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?$"
 # Years outside 1900 to 2100 are no times of trips: most often somebody's milliseconds were taken for seconds.
 _FIRST_SECOND, _LAST_SECOND = -2_208_988_800, 4_102_444_800
 _SMALLER = {1_000: "milliseconds", 1_000_000: "microseconds", 1_000_000_000: "nanoseconds"}
@@ -113,7 +115,9 @@ def say_year(wall: int) -> str:
 def read_times(column: pl.Series) -> Times:
     """Read a column of numbers, moments, durations or text."""
     kind = column.dtype
-    if isinstance(kind, pl.Categorical | pl.Enum) or kind in (pl.String, pl.Date):
+    if kind == pl.String:
+        return _of_plain_text(column)
+    if isinstance(kind, pl.Categorical | pl.Enum) or kind == pl.Date:
         return _of_text(
             column.cast(pl.Categorical) if kind != pl.Date else column.cast(pl.String).cast(pl.Categorical)
         )
@@ -134,6 +138,18 @@ def read_times(column: pl.Series) -> Times:
     else:
         wall, form = pl.zeros(len(column), pl.Int64, eager=True), Form.UNREADABLE
     return Times(wall.fill_null(0).to_numpy(), offset, np.where(missing, Form.MISSING, form).astype(np.uint8))
+
+
+def _of_plain_text(text: pl.Series) -> Times:
+    """Read dates and times without a zone byte by byte, and what else there is by its distinct texts."""
+    moments, kind = read_quickly(text, order="year-month-day", zoned=False)
+    left = np.flatnonzero((kind != LOCAL) | ~text.str.contains(_LOCAL).fill_null(False).to_numpy())
+    wall, offset = moments // 1_000_000, np.zeros(len(text), np.int32)
+    form = np.full(len(text), Form.LOCAL, np.uint8)
+    if len(left):
+        other = _of_text(text.gather(left).cast(pl.Categorical))
+        wall[left], offset[left], form[left] = other.wall, other.offset, other.form
+    return Times(wall, offset, form)
 
 
 def _of_text(column: pl.Series) -> Times:

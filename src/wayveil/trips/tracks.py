@@ -1,5 +1,6 @@
 """`Tracks`: trips as points on the globe, before they are cells and after they have been written as points again."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import cos, radians
 
@@ -160,6 +161,14 @@ class Tracks:
         index = np.asarray(index, np.int64)
         source, offsets = stretches(self.offsets[index], np.diff(self.offsets)[index])
         return Tracks(self.lat[source], self.lon[source], offsets, self.box)
+
+
+def join_tracks(parts: Sequence[Tracks]) -> Tracks:
+    """Put tracks in one box one after the other."""
+    lengths = np.concatenate([np.diff(each.offsets) for each in parts])
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    lat, lon = (np.concatenate([getattr(each, axis) for each in parts]) for axis in ("lat", "lon"))
+    return Tracks(lat, lon, offsets, parts[0].box)
 
 
 def public_box(network: Network) -> BoundingBox:
