@@ -94,7 +94,8 @@ class Reading:
     @property
     def plain(self) -> bool:
         """Tell whether files are csv or Parquet as this package writes them, but for the names of columns."""
-        return not self.changes_values and self.written == Reading().written
+        several = any("|" in name for name in self.columns.values())  # names that changed from file to file
+        return not self.changes_values and not several and self.written == Reading().written
 
     @property
     def written(self) -> tuple[object, ...]:
