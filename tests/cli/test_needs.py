@@ -4,6 +4,7 @@ import json
 import re
 import shlex
 import sys
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -298,8 +299,28 @@ def test_the_datasheet_sets_what_is_reached_beside_what_was_promised(city, capsy
 
 
 def test_a_need_about_a_part_says_that_it_is_planned_as_the_whole(city, capsys):
-    said = plan_needs(capsys, "--need", "load of route 14, 7 to 9, within 60 %", "--with", "rides=8000")[1]
+    said = plan_needs(capsys, "--need", "load of route 10, 7 to 9, within 60 %", "--with", "rides=8000")[1]
     assert "planned as the load of all lines at all hours" in said
+
+
+def test_a_route_that_the_world_does_not_have_is_refused_with_some_that_it_has(city, capsys):
+    code, said = plan_needs(capsys, "--need", "load of route 999, within 20 %", "--with", "rides=8000")
+    assert code == 2
+    assert "names a route that the world does not have; choose one of 10, 11" in " ".join(said.split())
+
+
+def test_nine_of_ten_tries_hold_where_demand_may_be_another(city):
+    world, need = read_gtfs("city.zip"), Need.parse("boardings per stop, top 10, within 10 %")
+    crowd = Crowd.simulate(world, 20_000, 4_000)
+    mechanism = default_mechanism(world, parts_of([need], CITY))
+    told, sure = (
+        Forecast(world, each, mechanism, Rider(max_trips=2, bounding="weights"))
+        for each in (crowd, replace(crowd, unsure=0.0))
+    )
+    assert told.at([need], 1)[0].median == sure.at([need], 1)[0].median
+    grid = np.geomspace(0.05, 5, 40)
+    least = [next(at for at in grid if each.at([need], at)[0].suffices) for each in (told, sure)]
+    assert 1.1 < least[0] / least[1] < 2
 
 
 def test_what_a_need_about_a_part_reached_is_not_told_by_whole_cells():

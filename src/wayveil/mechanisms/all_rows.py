@@ -28,21 +28,24 @@ ONE_TRIP = Contribution(per_trip=1)
 SIZE_LABELS = ("weights by rows of their unit", "trips by how many their unit has", "weights of all trips")
 # Share of the budget that buys the size where nothing is known of the cells, and the least and most of it.
 USUAL_SHARE, LEAST_SHARE, MOST_SHARE = Fraction(1, 10), Fraction(1, 40), Fraction(3, 4)
-# Rows of a rider on average, where nobody says it.
+# Rows of a rider on average, where nobody says it; numbers of rows then fall off geometrically.
 USUAL_ROWS = 5
+# Noise of all steps together in that of the last one, where each is half of the next.
+ALL_STEPS = sqrt(4 / 3)
 
 
 def size_share(mechanism: Mechanism, world: World, unit: Unit) -> Fraction:
     """The share of the budget that buys how many rows there are: public, as it follows from what is asked.
 
     The number of rows has the noise of about `most_rows` rows, but for those that the weights tell. A cell that is one
-    of c like it has c times the noise of the rows of one unit, in proportion. Errors add up in squares, and are least
-    where the shares are as these to the power of 2/3. The cells that want most of it have their way.
+    of c like it has c times the noise of the rows that the weights of one unit stand for, in proportion. Errors add up
+    in squares, and are least where the shares are as these to the power of 2/3. The cells that want most of it have
+    their way.
     """
     assert isinstance(unit, Rider)
     told = mechanism.cells_told(world)
-    rows = max(unit.max_trips, USUAL_ROWS)
-    beyond = sqrt(2) * max(unit.most_rows - rows, 0) / rows
+    rows = unit.max_trips / (1 - (1 - 1 / USUAL_ROWS) ** unit.max_trips)
+    beyond = ALL_STEPS * max(unit.most_rows - rows, 0) / rows
     ratio = max(((beyond * float(part) / cells) ** (2 / 3) for cells, part in told if cells > 1), default=0.0)
     itself = max((part for cells, part in told if cells == 1), default=Fraction(0))
     found = Fraction(ratio / (1 + ratio)).limit_denominator(100) if told else USUAL_SHARE

@@ -63,12 +63,22 @@ def serve_needs(
     beside: Callable[[str], str] = str,
 ) -> Mechanism:
     """The mechanism, or the default one, with its budget shared for the needs; `beside` leads to their files."""
+    refuse_unknown_routes(needs, world)
     parts, file = parts_of(needs, size_of_world(world)), named_districts(needs)
     districts = None if file is None else beside(file)
     if mechanism is None:
         return default_mechanism(kind.steps(world, None)[0].world(world), parts, districts)
     found = find_mechanism(mechanism)() if isinstance(mechanism, str) else mechanism
     return found.serving(parts, districts)
+
+
+def refuse_unknown_routes(needs: Sequence[Need], world: World) -> None:
+    """Refuse a need about a route that the network does not have, with some that it has."""
+    names = [*world.route_ids.tolist(), *world.route_names.tolist()] if isinstance(world, Network) else []
+    unknown = next((need for need in needs if need.route is not None and need.route not in names), None)
+    if unknown is not None:
+        some = f"choose one of {', '.join(names[:8])}, ..." if names else "it has no routes"
+        raise ParameterError(f"the need {str(unknown)!r} names a route that the world does not have; {some}")
 
 
 def size_of_world(world: World) -> WorldSize:

@@ -233,7 +233,7 @@ class Forecast:
         return {name: share * price for name, share in shares.items()}
 
     def _by_law(self, need: Need, epsilon: float, scales: Mapping[str, float]) -> Outlook:
-        return _judge(need, epsilon, *self._try(need, epsilon, scales))
+        return _judge(need, epsilon, *self._try(need, epsilon, scales), self.crowd.unsure)
 
     def _try(
         self, need: Need, epsilon: float, scales: Mapping[str, float]
@@ -327,8 +327,13 @@ def _root(cells: int) -> Fraction:
     return Fraction(max(cells, 1) ** 0.5).limit_denominator(100)
 
 
-def _judge(need: Need, epsilon: float, truth: Floats, shown: NDArray[np.float64]) -> Outlook:
-    """Errors of tries (rows of `shown`) in the cells asked for; an answer is off by no more than all of it."""
+def _judge(
+    need: Need, epsilon: float, truth: Floats, shown: NDArray[np.float64], unsure: float = 0.0
+) -> Outlook:
+    """Errors of tries (rows of `shown`) in the cells asked for; an answer is off by no more than all of it.
+
+    A need is met where it would be, too, if cells stood out more or less than here (see `UNSURE` of `crowd`).
+    """
     asked = np.argsort(-truth, kind="stable")[: need.top or int((truth > 0).sum())]
     off = np.minimum(np.abs(shown[:, asked] - truth[asked]) / np.maximum(truth[asked], 1.0), 1.0)
     if need.change:
@@ -338,5 +343,6 @@ def _judge(need: Need, epsilon: float, truth: Floats, shown: NDArray[np.float64]
     if need.top is not None:
         busiest = np.argsort(-shown, axis=1, kind="stable")[:, : need.top]
         found = float(np.mean([len(np.intersect1d(asked, each)) for each in busiest]))
-    met = float(np.mean(typical <= need.within)) if len(shown) > 1 else None
+    less = np.exp(unsure * np.random.default_rng(1).standard_normal(len(shown)))
+    met = float(np.mean(typical * less <= need.within)) if len(shown) > 1 else None
     return Outlook(need, epsilon, float(np.median(typical)), float(np.median(off.max(axis=1))), met, found)

@@ -16,7 +16,7 @@ from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.mechanisms.tap_counts import TapCounts
 from wayveil.mechanisms.tap_margins import TapMargins
 from wayveil.plan.needs import ASKED, Need, named_districts, parts_of, refuse_unanswerable
-from wayveil.plan.ordering import size_of_world
+from wayveil.plan.ordering import refuse_unknown_routes, size_of_world
 from wayveil.plan.outlook import Forecast, Outlook
 from wayveil.plan.plan import Plan
 from wayveil.plan.reading import open_plan_world
@@ -30,7 +30,7 @@ from wayveil.trips.legs import counted_world
 from wayveil.world.districts import read_districts
 from wayveil.world.world import World
 
-VERSION = 3
+VERSION = 4
 LEAST, DEFAULT_MOST = 0.05, 10.0
 SHOWN = (0.5, 1.0, 2.0)
 # Riders make so many rides each where only the rides are said.
@@ -205,7 +205,8 @@ def forecast(plan: Plan, world: World) -> Forecast:
             most_rows=said.most_rows or MOST_ROWS,
         )
     parts = parts_of(plan.needs, size_of_world(world))
-    crowd = Crowd.simulate(world, rides, riders)
+    refuse_unknown_routes(plan.needs, world)
+    network = world
     mechanism: Mechanism = _tap_mechanism(plan).serving(parts)
     if not taps:
         world = counted_world(world, plan.source.rows or "calls", plan.source.ways)
@@ -213,6 +214,7 @@ def forecast(plan: Plan, world: World) -> Forecast:
         mechanism = default_mechanism(world, parts, None if file is None else plan.beside(file))
     files = {need.districts for need in plan.needs if need.districts is not None}
     districts = {file: read_districts(plan.beside(file), world).of_place for file in files}
+    crowd = Crowd.simulate(network, rides, riders)
     return Forecast(world, crowd, mechanism, unit, districts=districts)
 
 

@@ -19,14 +19,18 @@ MOST_TRIPS = 30
 # airports, bike stations and web pages.
 UNEVEN = 0.25
 LEAST_SPREAD = 0.5
+# How much more or less typical cells stand out than here: spread of the logarithm of their share of all rides. Set on
+# other feeds and lists than those that promises are held against.
+UNSURE = 0.2
 
 
 @dataclass(frozen=True, eq=False)
 class Crowd:
-    """Trips of riders who stand for a stated number of rides."""
+    """Trips of riders who stand for a stated number of rides; `unsure` by how much where they are simulated."""
 
     trips: Trips
     rides: int
+    unsure: float = 0.0
 
     @classmethod
     def simulate(cls, world: World, rides: int, riders: int) -> "Crowd":
@@ -44,7 +48,7 @@ class Crowd:
                 trips = _at_any_hour(trips, rng) if most > 1 else trips
             else:
                 trips = _on_list(world, per_rider, rng)
-        return cls(trips, rides)
+        return cls(trips, rides, UNSURE)
 
     @property
     def scale(self) -> float:

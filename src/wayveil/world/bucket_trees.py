@@ -64,18 +64,15 @@ def grow_tree_in_buckets(
     """Find the shortest ways to a root over arcs turned round: `toward` is the next node, -1 where there is none.
 
     Ends when `missing` nodes with this mark in `asked` are reached by their shortest way. Nodes farther off
-    may have another one. The marks of nodes that were reached are removed. `toward` and `distance` are those of the
-    last tree with these buckets, and only what it touched is put back: a small tree costs little on a large graph.
+    may have another one. The marks of nodes that were reached are removed. What the last tree touched is put back.
     """
     indptr, indices, cost = graph
     per_unit, head, after, before, reached = buckets
     for k in range(reached[-1]):
         toward[reached[k]], distance[reached[k]], before[reached[k]] = -1, np.inf, _NOT_WAITING
-    mask = len(head) - 1
+    mask, waiting, bucket, touched = len(head) - 1, 1, 0, 1
     toward[root], distance[root] = root, 0.0
-    head[0], after[root], before[root] = root, _NONE, _NONE
-    reached[0], touched = root, 1
-    waiting, bucket = 1, 0
+    head[0], after[root], before[root], reached[0] = root, _NONE, _NONE, root
     while waiting > 0 and missing > 0:
         here = head[bucket & mask]
         while here >= 0:
@@ -91,8 +88,7 @@ def grow_tree_in_buckets(
                 other, through = indices[edge], distance[here] + cost[edge]
                 if through < distance[other]:
                     if toward[other] < 0:
-                        reached[touched] = other
-                        touched += 1
+                        reached[touched], touched = other, touched + 1
                     if before[other] == _NOT_WAITING:
                         waiting += 1
                     else:

@@ -159,7 +159,8 @@ class DpLocTrials:
 
     def __init__(self, lab: Lab, trips: dict[str, Callable[[], Trips]]) -> None:
         self.trips, self.subjects = trips, subjects(lab)
-        self.most_pairs = lab.pick(tiny=20, quick=150, full=2_000)
+        # Of an hour and release; with 2,000 the distances of ends took more than half of a full run, and 3 % less.
+        self.most_pairs = lab.pick(tiny=20, quick=150, full=500)
         # One graph per destination and hour: all trips of a full run would take longer than the training.
         self.drawn = {PUBLISHED: lab.pick(tiny=None, quick=None, full=FEW)}
         self.steps = lab.pick(tiny=2, quick=1_500, full=STUDY_STEPS)
