@@ -50,6 +50,16 @@ def test_a_tail_below_the_noise_is_read_as_it_goes_on(seed):
     assert abs(drawn.mean() / raw.mean() - 1) < 0.1
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_lengths_of_ways_to_and_fro_jump_as_counted(seed):
+    edges, rng = length_edges(18), np.random.default_rng(seed)
+    true = np.zeros((2, len(edges)))
+    true[0, [2, 4]], true[1, [1, 3, 5]] = (20_000, 6_000), (9_000, 4_000, 2_000)
+    noisy = CellEstimates(true.ravel() + rng.laplace(0, 12, true.size), 12 * 2**0.5)
+    found = read_lengths(noisy, None, edges, true.sum(), Generation(), on_list=True).value.reshape(2, -1)
+    assert np.abs(found - true).sum() < 0.03 * true.sum()
+
+
 def test_ways_have_as_many_visits_as_asked_for_and_end_where_they_should():
     grid, rng = sessions().world, np.random.default_rng(1)
     origin, destination = rng.integers(0, grid.size, (2, 2_000))

@@ -171,8 +171,16 @@ def test_noise_alone_makes_no_place_stand_out():
 
 
 def test_places_share_their_zone_evenly_where_only_zones_were_asked_for():
-    mass = ends_of(5, 1, None, CellEstimates(np.array([60.0, 30.0]), 1.0), 90.0)
+    mass = ends_of(5, 1, None, CellEstimates(np.array([60.0, 30.0]), 1e-3), 90.0)
     assert np.allclose(mass, 0.98 * np.array([20, 20, 20, 15, 15]) + 0.02 * 18)
+
+
+def test_zones_that_only_noise_makes_differ_are_alike():
+    rng = np.random.default_rng(3)
+    for true, share in ((np.full(64, 100.0), 0.5), (100.0 * (1 + np.arange(64) % 8), 1.1)):
+        noisy = CellEstimates(true + rng.laplace(0, 40, 64), 40 * 2**0.5)
+        zones = ends_of(512, 6, None, noisy, true.sum()).reshape(64, 8).sum(axis=1)
+        assert np.abs(zones - true).mean() < share * np.abs(noisy.value - true).mean()
 
 
 def test_times_follow_the_timetable_from_a_departure_inside_the_bin():

@@ -155,7 +155,7 @@ def _estimate_ends(
     """
     size, fine = blocks.geography.world.size, noisy.get(end)
     on_grid = isinstance(blocks.geography.network, Grid)
-    views = _find_views(end, blocks, noisy, total)
+    views = _find_views(end, first, blocks, noisy, total)
     found = sharpen(first, blocks, views)
     if fine is not None:
         likely, _ = judge_counts(fine.value, fine.scale, group_alike(found, settings.alike))
@@ -174,8 +174,13 @@ def _estimate_ends(
 View = tuple[Ints, Ints, Floats]
 
 
-def _find_views(end: str, blocks: WalkBlocks, noisy: dict[str, CellEstimates], total: float) -> list[View]:
-    """Return ranges of places, in the order of their zones, and the trips in each, as zones and pairs of zones say."""
+def _find_views(
+    end: str, first: Floats, blocks: WalkBlocks, noisy: dict[str, CellEstimates], total: float
+) -> list[View]:
+    """Return ranges of places, in the order of their zones, and the trips in each, as zones and pairs of zones say.
+
+    Zones differ from what `first` expects as far as their counts do so beyond noise (empirical Bayes).
+    """
     views, side = [], ("origin", "destination").index(end)
     if blocks.leaves is not None and "pair" in noisy:
         views.append((*find_slots(blocks)[side], onto_total(noisy["pair"].value, total)))
@@ -183,8 +188,12 @@ def _find_views(end: str, blocks: WalkBlocks, noisy: dict[str, CellEstimates], t
     if zone is not None:
         zones, bits = blocks.geography.places, blocks.resolution.ends
         code = np.arange(1 << bits, dtype=np.int64) << (zones.depth - bits)
-        ranges = zones.slots(code, code + (1 << (zones.depth - bits)))
-        views.append((*ranges, onto_total(zone.value, total)))
+        low, high = zones.slots(code, code + (1 << (zones.depth - bits)))
+        running = np.concatenate([[0.0], np.cumsum(first[zones.order])])
+        expected = running[high] - running[low]
+        apart, noise = zone.value - expected, zone.deviation**2
+        real = max(float(np.mean(apart**2)) - noise, 0.0)
+        views.append((low, high, onto_total(expected + apart * real / (real + noise + 1e-12), total)))
     return views
 
 

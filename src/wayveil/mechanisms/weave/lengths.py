@@ -40,6 +40,10 @@ def read_lengths(
     found = [_smooth(row, noisy.deviation, base, at, settings) for row in rows]
     table, variance = (np.array(part) for part in zip(*found, strict=True))
     if on_list:
+        # Ways to and fro have lengths that no smooth law has: where many trips are, what stands out far is believed; a
+        # few false trips of 200 visits would fill a release.
+        far = np.abs(rows - table) > 2 * noisy.reach().reshape(rows.shape)
+        table = np.where(far & (np.maximum(rows, table) > total / 100), np.maximum(rows, 0.0), table)
         # A trip that does not end where it began has two visits at least.
         table[1:, 0] = 0.0
     table *= (trips / np.maximum(table.sum(axis=1), 1e-12))[:, None]

@@ -47,7 +47,7 @@ RETIRED = frozenset(
     {
         "fewest_trips", "early", "sweeps", "strong_from", "feedback_weak", "flow_floor", "cost_range", "detours",
         "least_share", "rare", "least_kinds", "trees", "lines", "edges", "waits", "trust", "ends_off", "exchanges",
-        "solver", "shrinkage", "ends", "routes", "drives", "lengths", "streets", "on_list", "errors",
+        "solver", "freedom", "shrinkage", "ends", "routes", "drives", "lengths", "streets", "on_list", "errors",
     }
 )  # fmt: skip
 Weights = dict[str, Fraction]
@@ -164,10 +164,10 @@ class Shares(_Settings):
             found["crossing"] *= min(many, 1 / many)
         else:
             # The more places there are, the less can be read off their moves, which weigh most where they can just
-            # be told from noise: at one trip per unit of noise and possible move.
+            # be told from noise: at one trip per unit of noise and possible move; where all are clear, a third as much.
             found["visit"] *= 1 + Fraction(places, 200)
             full = max(Fraction(density, places), Fraction(1, 50))
-            found["move"] *= full / (full + Fraction(1, 30)) * 30 / (full + 30)
+            found["move"] *= full / (full + Fraction(1, 30)) * max(30 / (full + 30), Fraction(1, 3))
         return self._reserve(found)
 
     def _reserve(self, weights: Weights) -> Weights:
@@ -201,10 +201,10 @@ class Generation(_Settings):
     spread: float = Field(0.2, ge=0, description="log-normal spread of the costs of lines, edges and waits")
     wait: float = Field(300.0, gt=0, description="seconds of waiting for the median line, and of boarding")
     feedback: float = Field(0.6, ge=0, le=2, description="exponent with which fitted flows change costs")
-    freedom: float = Field(
-        8.0,
-        ge=1,
-        description="how many times cheaper it is to change the shares of ways to travel than the trips of each",
+    freedoms: tuple[float, float] = Field(
+        (500.0, 8.0),
+        description="how many times cheaper it is to change the shares of ways to travel than the trips of each: in "
+        "early rounds on a network, which are there to learn them, and otherwise",
     )
     anywhere: float = Field(
         0.1,

@@ -87,7 +87,8 @@ def weave(measured: NoisyBlocks, rng: np.random.Generator) -> "Woven":
         with step(f"weaving, round {turn} of {rounds}"):
             last = turn == rounds
             support = ways.draw(count if last else min(count, settings.least), shares, rng)
-            found = target.fit_support(support, len(shares), dual)
+            freedom = settings.freedoms[int(last or isinstance(world, Grid))]
+            found = target.fit_support(support, len(shares), freedom, dual)
             dual = found.fit.dual
             shares = _choose_shares(found.kinds, ways, before_last=turn == rounds - 1)
             ways.learn(found)

@@ -297,7 +297,9 @@ class Target:
     total: float
     settings: Generation
 
-    def fit_support(self, support: Support, kinds: int, start: Floats | None) -> FittedSupport:
+    def fit_support(
+        self, support: Support, kinds: int, freedom: float, start: Floats | None
+    ) -> FittedSupport:
         """Return weights of a support, and the shares of so many kinds that go with them."""
         features = Features(self.blocks, support.walks)
         found = fit_weights(
@@ -307,7 +309,7 @@ class Target:
             self.total,
             iterations=self.settings.iterations,
             kind=support.kind,
-            freedom=self.settings.freedom,
+            freedom=freedom,
             start=start,
         )
         shares = np.bincount(support.kind, found.weight, kinds) / found.weight.sum()
