@@ -272,9 +272,11 @@ def test_check_shows_what_each_bound_would_give_and_says_none(wayveil, tmp_path)
     told = json.loads(wayveil("check", "trips.csv", "--world", "ring.npz", "--json")[1])
     first, second, third = told["bounds"][:3]
     assert [row["most"] for row in (first, second, third)] == [1, 2, 3]
-    # All trips are of one rider: twice the weight takes twice the noise, and both stand for the same trips.
+    # All trips are of one rider: twice the weight takes twice the noise, and both stand for the same trips, but for the
+    # number of all rows, which is bought with a little less of epsilon where the weight is larger.
     assert second["weight"] == pytest.approx(2 * first["weight"])
-    assert second["noise"] == pytest.approx(first["noise"])
+    assert second["noise"] == pytest.approx(first["noise"], rel=0.05)
+    assert second["noise"] <= first["noise"]
     assert "--max-trips" not in told["command"]
     assert "bounding" not in told["command"]
 
