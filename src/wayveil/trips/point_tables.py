@@ -67,7 +67,7 @@ class PointTable:
         return replace(self, **{name: column[index] for name, column in columns.items()})
 
     def into_place(self, index: NDArray[np.int64] | NDArray[np.bool_]) -> "PointTable":
-        """As `take`, in the memory of these points, which nobody may look at again: columns are large."""
+        """Take these positions in the memory of these points, which nobody may look at again: columns are large."""
         if index.dtype == np.bool_ and index.all():
             return self
         index = index.copy() if index is self.flag else index
