@@ -21,6 +21,9 @@ from wayveil.privacy.gate import Gate
 from wayveil.privacy.units import Trip
 from wayveil.trips.trips import Trips
 
+# Relative errors are taken of at least this share of all trips, as in all figures.
+LEAST_SHARE = 0.001
+
 
 def compared(raw: Trips, epsilon: str, seed: int, weave: Weave | None = None) -> dict[str, tuple[float, ...]]:
     """Of one release, by question: expected and actual mean error in trips, expected and actual relative error."""
@@ -37,7 +40,7 @@ def compared(raw: Trips, epsilon: str, seed: int, weave: Weave | None = None) ->
         sides = [side[name].riders.reshape(fold, -1).sum(axis=0) for side in (true, private)]
         seen = sides[1] > 0
         off = np.abs(sides[0] - sides[1])[seen]
-        relative = off / np.maximum(sides[0][seen], model.settings.errors.sanity * len(raw))
+        relative = off / np.maximum(sides[0][seen], LEAST_SHARE * len(raw))
         error = expected[question]
         found[question] = (error.off, float(off.mean()), error.relative, float(relative.mean()))
     return found
