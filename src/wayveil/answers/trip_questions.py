@@ -175,7 +175,8 @@ def _resolve(release: JudgedRelease, asked: Asked, filters: Filters) -> TripQues
     if asked.question == "districts":
         if asked.filters.districts is None:
             raise ParameterError(
-                "say which stop lies in which district: a csv with stop_id and district, or a GeoJSON"
+                "say which stop lies in which district, with --districts FILE: "
+                "a csv with stop_id and district, or a GeoJSON"
             )
         districts = read_districts(asked.filters.districts, release.world)
     service = find_service(release, asked.ran)
