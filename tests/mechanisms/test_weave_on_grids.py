@@ -10,7 +10,7 @@ from wayveil.mechanisms.weave import Weave
 from wayveil.mechanisms.weave.demand import Demand
 from wayveil.mechanisms.weave.drives import DRIVE_CHOICES, DriveChoice, DrivenWays
 from wayveil.mechanisms.weave.estimates import judge_counts
-from wayveil.mechanisms.weave.settings import Shares
+from wayveil.mechanisms.weave.settings import Generation, Shares
 from wayveil.mechanisms.weave.weaving import read_blocks
 from wayveil.privacy.units import Trip
 from wayveil.simulate.taxis import STUDY_BOX, simulate_taxis
@@ -244,6 +244,8 @@ def test_nobody_follows_cheap_edges_where_single_edges_were_not_asked_for():
         told = {name: block for name, block in noisy.items() if asked or name != "edge"}
         demand = Demand.estimate(blocks, told, float(model().trips), QUICK)
         ways = DrivenWays(demand, grid, QUICK)
+        # Nor does anything learn what edges cost: one round that learns shares is enough.
+        assert DrivenWays(demand, grid, Generation()).rounds == (3 if asked else 2)
         drawn = ways.draw(2_000, ways.first_shares, rng)
         assert cheap[drawn.kind].any() == asked
         assert len(drawn.walks) > 1_500

@@ -50,6 +50,17 @@ def test_a_tail_below_the_noise_is_read_as_it_goes_on(seed):
     assert abs(drawn.mean() / raw.mean() - 1) < 0.1
 
 
+def test_long_trips_of_a_wide_bin_are_rarer_than_short_ones():
+    edges, rng = length_edges(25), np.random.default_rng(2)
+    raw = 1 + rng.binomial(60, 0.25, 100_000)
+    table = np.bincount(np.searchsorted(edges, raw, side="right") - 1, minlength=len(edges))
+    far = np.zeros(100_000, np.int64)
+    drawn = LengthLaw(edges, table.astype(np.float64)).draw_given(far, far + 1, rng)
+    assert np.array_equal(np.quantile(drawn, (0.5, 0.95, 0.99)), np.quantile(raw, (0.5, 0.95, 0.99)))
+    longer = LengthLaw(edges, table.astype(np.float64)).draw_given(far, far + 20, rng)
+    assert abs(longer.mean() / raw[raw >= 20].mean() - 1) < 0.01
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_lengths_of_ways_to_and_fro_jump_as_counted(seed):
     edges, rng = length_edges(18), np.random.default_rng(seed)

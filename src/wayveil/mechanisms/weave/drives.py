@@ -85,6 +85,8 @@ class DrivenWays:
         chosen = (_VIA < 0) | ("edge" in demand.noisy)
         self.first_shares = chosen / chosen.sum()
         self.learnt = [np.ones(grid.edges)]
+        # A round that learns shares is enough where no costs are learnt.
+        self.rounds = settings.rounds if "edge" in demand.noisy else min(settings.rounds, 2)
 
     def draw(self, count: int, shares: Floats, rng: np.random.Generator) -> Support:
         """Draw about `count` trips over the grid."""

@@ -97,17 +97,30 @@ def _smooth(
 
 
 class LengthLaw:
-    """Draws how many visits trips have, from a table of trips by distance and bin of lengths."""
+    """Draws how many visits trips have, from a table of trips by distance and bin of lengths.
+
+    Lengths of a wide bin are not alike: their logarithm is a line between the middles of bins, and they add up to
+    what the bin has.
+    """
 
     def __init__(self, edges: Ints, table: Floats) -> None:
-        self.low, self.high = edges, np.append(edges[1:], edges[-1] + 1)
-        self.mass = table.reshape(-1, len(edges)) + 1e-9
+        # The last bin has no end: it is as wide as the one before, and one length stands for all of its own.
+        width = np.diff(edges, append=2 * edges[-1] - edges[-2])
+        self.length, mass = (
+            np.arange(edges[0], edges[-1] + 1),
+            np.maximum(table.reshape(-1, len(edges)), 1e-9),
+        )
+        bin_ = np.searchsorted(edges, self.length, side="right") - 1
+        rows = np.log(mass / width)
+        dense = [np.exp(np.interp(self.length, edges + (width - 1) / 2, row)) for row in rows]
+        self.mass = np.stack(
+            [row * (trips / np.bincount(bin_, row))[bin_] for row, trips in zip(dense, mass, strict=True)]
+        )
         self.running = np.cumsum(self.mass, axis=1)
 
     def weigh_ends(self) -> float:
         """Return the weight of all beginnings together when every trip spreads one over its moves and marks."""
-        middle = (self.low + self.high - 1) / 2
-        return float((self.mass.sum(axis=0) / (middle + 1)).sum())
+        return float((self.mass.sum(axis=0) / (self.length + 1)).sum())
 
     def draw(self, count: int, rng: np.random.Generator) -> tuple[Ints, Ints]:
         """Return distances and lengths."""
@@ -117,25 +130,16 @@ class LengthLaw:
 
     def draw_given(self, far: Ints, fewest: Ints, rng: np.random.Generator) -> Ints:
         """Return lengths of trips over these distances, each of at least `fewest` visits."""
-        drawn = rng.random((2, len(far)))
-        return np.asarray(_draw(self.running, self.low, self.high, far, fewest, drawn))
+        return np.asarray(_draw(self.running, far, fewest, rng.random(len(far))))
 
 
 @njit(cache=True, nogil=True)
-def _draw(running, first, end, distance, fewest, random):  # type: ignore[no-untyped-def]
+def _draw(running, distance, fewest, random):  # type: ignore[no-untyped-def]
     out = fewest.copy()
     for i in range(len(out)):
         row = running[distance[i]]
-        # The bin of the fewest visits counts as far as it reaches above them.
-        low = np.searchsorted(first, fewest[i], side="right") - 1
-        before = row[low - 1] if low > 0 else 0.0
-        part = (end[low] - fewest[i]) / (end[low] - first[low])
-        skipped = (row[low] - before) * (1 - part)
-        left = row[-1] - before - skipped
-        if left <= 0:
-            continue
-        bin_ = np.searchsorted(row, before + skipped + random[0, i] * left, side="right")
-        bin_ = min(max(bin_, low), len(row) - 1)
-        start = max(first[bin_], fewest[i])
-        out[i] = start + int(random[1, i] * (end[bin_] - start))
+        shorter = min(fewest[i], len(row)) - 1
+        before = row[shorter - 1] if shorter > 0 else 0.0
+        passed = np.searchsorted(row, before + random[i] * (row[-1] - before), side="right")
+        out[i] = max(min(passed, len(row) - 1) + 1, fewest[i])
     return out

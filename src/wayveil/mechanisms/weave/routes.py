@@ -196,7 +196,7 @@ class RoutedWays:
 
     def __init__(self, demand: Demand, network: Network, settings: Generation) -> None:
         self.demand, self.settings, self.costs = demand, settings, Costs(network, settings)
-        self.learnt = np.ones(network.edges)
+        self.learnt, self.rounds = np.ones(network.edges), settings.rounds
 
     @property
     def first_shares(self) -> Floats:

@@ -191,7 +191,12 @@ class Generation(_Settings):
     )
     support: float = Field(3.0, gt=0, description="trips in the support per trip wanted")
     most: int = Field(400_000, ge=1, description="trips in the support, at most")
-    rounds: int = Field(3, ge=1, le=10, description="rounds of drawing, fitting and learning costs")
+    rounds: int = Field(
+        3,
+        ge=1,
+        le=10,
+        description="rounds of drawing, fitting and learning costs; two on a grid whose edges are not asked for",
+    )
     iterations: int = Field(300, ge=1, description="steps of the solver, at most")
     graphs: int = Field(
         96,

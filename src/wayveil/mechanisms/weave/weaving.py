@@ -59,11 +59,14 @@ def add_times(
 class Ways(Protocol):
     """Draws supports, and learns from their fits how people choose ways.
 
-    Kinds of ways with a smaller share than `rare` are given up in the last round.
+    Kinds of ways with a smaller share than `rare` are given up in the last of the `rounds`.
     """
 
     @property
     def rare(self) -> float: ...
+
+    @property
+    def rounds(self) -> int: ...
 
     @property
     def first_shares(self) -> Floats: ...
@@ -81,16 +84,15 @@ def weave(measured: NoisyBlocks, rng: np.random.Generator) -> "Woven":
     settings, total, world = measured.settings, float(measured.trips), measured.world
     target, ways = prepare(measured)
     count = int(np.clip(settings.support * total, settings.least, settings.most))
-    rounds = settings.rounds if isinstance(world, Network) else 1
     shares, dual = ways.first_shares, None
-    for turn in range(1, rounds + 1):
-        with step(f"weaving, round {turn} of {rounds}"):
-            last = turn == rounds
+    for turn in range(1, ways.rounds + 1):
+        with step(f"weaving, round {turn} of {ways.rounds}"):
+            last = turn == ways.rounds
             support = ways.draw(count if last else min(count, settings.least), shares, rng)
             freedom = settings.freedoms[int(last or isinstance(world, Grid))]
             found = target.fit_support(support, len(shares), freedom, dual)
             dual = found.fit.dual
-            shares = _choose_shares(found.kinds, ways, before_last=turn == rounds - 1)
+            shares = _choose_shares(found.kinds, ways, before_last=turn == ways.rounds - 1)
             ways.learn(found)
     return Woven(world, found, measured.resolution.times, settings, target.diagnose(found))
 
