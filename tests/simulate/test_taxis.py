@@ -39,7 +39,7 @@ def test_wandering_drivers_take_longer_ways_than_those_of_streets():
 
 def test_drivers_of_the_study_ride_as_far_as_its_table_says(tmp_path):
     """Its table 1: trips of 9.07 cells of 250 m with a deviation of 5.15, 2,851 of the box's cells visited."""
-    simulate_taxis(20_000, drivers="study", seed=7).write(tmp_path / "taxis.parquet")
+    simulate_taxis(121_622, drivers="study", seed=7).write(tmp_path / "taxis.parquet")
     for metres, mean, deviation, cells in ((250, 9.07, 5.15, 2_851), (500, 7.34, 4.53, 848)):
         trips = read_points(tmp_path / "taxis.parquet", Grid.of_metres(STUDY_BOX, metres))
         assert trips.lengths.mean() == pytest.approx(mean, rel=0.1)

@@ -14,6 +14,7 @@ from wayveil.lab.studies.dp_loc.dp_loc_trials import (
     FOUND,
     NO_DESTINATION,
     NO_HOUR,
+    RECURRENT,
     TABLE_1,
     TABLE_4,
     TABLE_5,
@@ -103,17 +104,16 @@ def test_every_table_of_dp_loc_is_on_the_page_with_its_values(dp_loc):
         "Figure 3b",
         "Figure 4a",
         "Figure 4b",
-        "Table 2a",
-        "Table 2b",
     ]
-    labels += ["Table 3a", "Table 3b", "Table 4a", "Table 4b", "Table 5a", "Table 5b"]
+    labels += [f"Table {at}{more}" for at in (2, 3) for more in ("a", "b", "a, n-grams", "b, n-grams")]
+    labels += ["Table 4a", "Table 4b", "Table 5a", "Table 5b", "Section 7.3.2", "Section 8.3.2"]
     assert [one.label for one in verdicts] == labels
     html = page.read_text()
     values = [
         *TABLE_1.values(),
         *TABLE_5.values(),
         tuple(TABLE_4.values()),
-        *(own for own, _ in FOUND.values()),
+        *(row for both in FOUND.values() for row in both),
     ]
     for value in (value for row in values for value in row):
         assert f">{number(value)}<" in html
@@ -128,7 +128,10 @@ def test_networks_stand_beside_histograms_and_beside_themselves_without_noise(dp
     assert "nats" in split.privacy
     assert "the network without noise, with the study's batches and rates, has" in split.own
     assert "three noisy histograms" in split.own
-    for name in (UNNOISED, NO_DESTINATION, NO_HOUR):
+    assert "cost at least" in words["Table 4a"]
+    assert "destination and hour raise accuracy" in words["Section 7.3.2"]
+    assert "an LSTM is hardly more accurate" in words["Section 8.3.2"]
+    for name in (UNNOISED, NO_DESTINATION, NO_HOUR, RECURRENT):
         assert results.mean("unnoised", "accuracy", mechanism=name) >= 0
     assert results.mean("histograms", ENDS) > 0
 

@@ -34,7 +34,7 @@ _SECONDS_BETWEEN = (40, 80)
 # Rides of a session: one plus a log-normal number of this median and spread, at this share of other rides' distances.
 _RIDES, _RIDES_SPREAD, _RIDES_NEAR = 0.3, 1.3, 0.1
 # Of the study: shares of the box from the south-west that are land; median and spread of how much of the way rides go.
-_LAND, _STUDY_NEAR, _STUDY_SPREAD = (0.9, 0.6), 0.52, 0.33
+_LAND, _STUDY_NEAR, _STUDY_SPREAD = (0.9, 0.6), 0.6, 0.33
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,8 +13,13 @@ def describe(lab: Lab) -> Study:
     """Plan the study for a lab."""
     trials = taxis.DpLocTrials(lab, taxis.taxi_trips(lab))
     unnoised = crossed(grid=GRIDS, mechanism=(taxis.UNNOISED,), epsilon=taxis.EPSILONS)
-    unnoised += crossed(grid=GRIDS, mechanism=(taxis.NO_DESTINATION, taxis.NO_HOUR), epsilon=("2",))
+    without = taxis.NO_DESTINATION, taxis.NO_HOUR, taxis.RECURRENT
+    unnoised += crossed(grid=GRIDS, mechanism=without, epsilon=("2",))
     counted = crossed(grid=GRIDS, mechanism=(taxis.HISTOGRAMS,), epsilon=taxis.EPSILONS)
+    # Not of the study: quick runs tell.
+    woven = (
+        [] if lab.scale == "full" else crossed(grid=GRIDS, mechanism=(taxis.WEAVE,), epsilon=taxis.EPSILONS)
+    )
     released = crossed(grid=GRIDS, mechanism=trials.subjects, epsilon=taxis.EPSILONS)
     return Study(
         name="dp-loc",
@@ -23,12 +28,14 @@ def describe(lab: Lab) -> Study:
         parts=(
             StudyPart("data", crossed(grid=GRIDS), trials.facts),
             StudyPart("lines", crossed(grid=GRIDS, mechanism=LINES), trials.line),
-            StudyPart("releases", released, trials.trial, lab.pick(tiny=1, quick=3, full=5)),
+            StudyPart("releases", released, trials.trial, lab.pick(tiny=1, quick=3, full=3)),
             StudyPart("unnoised", unnoised, trials.unnoised),
+            StudyPart("weave", woven, trials.weave, apart=True),
             StudyPart("histograms", counted, trials.histograms, lab.pick(tiny=1, quick=3, full=5)),
         ),
         exhibits=exhibits(),
         stand_in="San Francisco's taxis of 2009 are not among our data: simulated taxis drive in the same box, so no "
-        "value is that of the same trips. The published networks draw 10,000 trips in a full run. Training needs "
-        "`wayveil[accounting]`, and the distance of ends by hour `wayveil[metrics]`.",
+        "value is that of the same trips. The published networks draw 10,000 trips in a full run, which makes every "
+        "release three times. Training needs `wayveil[accounting]`, and the distance of ends by hour "
+        "`wayveil[metrics]`.",
     )

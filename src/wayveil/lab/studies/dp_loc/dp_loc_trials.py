@@ -3,8 +3,6 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.util import find_spec
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -12,6 +10,7 @@ import numpy as np
 from wayveil.arrays import Floats, Ints
 from wayveil.counting.local import LocalCounter
 from wayveil.lab.research_figures import ends_loss, hour_curves, hours_of, next_hop_figures
+from wayveil.lab.studies.dp_loc.recurrent import LONGEST, HopLstm, Recited
 from wayveil.lab.studies.lab import Lab
 from wayveil.lab.studies.study import CellOutcome, Place, Setting, figures
 from wayveil.mechanisms.dp_loc import STUDY_BATCH, STUDY_RATES, DpLoc
@@ -21,14 +20,18 @@ from wayveil.mechanisms.od_hops import OdHops
 from wayveil.mechanisms.variable_ngrams import VariableNgrams
 from wayveil.mechanisms.weave import Weave
 from wayveil.privacy.bits import SeededBits
+from wayveil.privacy.budget import Budget
+from wayveil.privacy.gate import Gate
 from wayveil.privacy.gradients import CLIP, clipped_sum
 from wayveil.privacy.training import Examples
 from wayveil.privacy.units import Trip
-from wayveil.run import make_release as release
-from wayveil.simulate.taxis import STUDY_BOX, simulate_taxis
+from wayveil.releases.hold import DEFAULT_DELTA
+from wayveil.simulate.taxis import STUDY_BOX, TaxiPoints, simulate_taxis
 from wayveil.synthesis.hops.published import PublishedModel, SourceNet, StudyHopNet
+from wayveil.synthesis.model import Model
+from wayveil.trips.history import MADE_UP
 from wayveil.trips.legality import LegalityRule
-from wayveil.trips.points import read_points
+from wayveil.trips.point_rules import UNPLACED, PlacedPoints, PointRules, smoothed
 from wayveil.trips.trips import Trips
 from wayveil.utility.figures import reference_trips
 from wayveil.utility.patterns import top_contiguous_patterns
@@ -98,10 +101,7 @@ def taxi_trips(lab: Lab) -> dict[str, Callable[[], Trips]]:
         return lab.once(f"grid {name}", lambda: Grid.of_metres(STUDY_BOX, cells[name]))
 
     def read(name: str) -> Trips:
-        with TemporaryDirectory() as folder:
-            path = Path(folder) / "taxis.parquet"
-            simulate_taxis(trips, drivers="study", seed=SEED).write(path)
-            return read_points(path, grid(name))
+        return visits_of(simulate_taxis(trips, drivers="study", seed=SEED), grid(name))
 
     made = {}
     for name, metres in cells.items():
@@ -113,9 +113,27 @@ def taxi_trips(lab: Lab) -> dict[str, Callable[[], Trips]]:
     return made
 
 
+def visits_of(points: TaxiPoints, grid: Grid) -> Trips:
+    """Return the trips that reading these points by the usual rules gives: none is too fast, or outside of the box."""
+    place = grid.cell_of(points.lat, points.lon)
+    placed = PlacedPoints(place, points.time, points.lat, points.lon)
+    (found, time, lat, lon), offsets = smoothed(PointRules(), placed, points.offsets, grid.size)
+    filled = np.flatnonzero(found == UNPLACED)
+    found[filled] = grid.cell_of(lat[filled], lon[filled])
+    trips = Trips(np.maximum(found, 0), offsets, grid, time, history=MADE_UP).keep_visits(found >= 0).merged()
+    return trips.take(trips.lengths >= PointRules().fewest_visits)
+
+
 PUBLISHED, OURS, NGRAMS = "dp-loc, published", "dp-loc", "variable-ngrams"
 UNNOISED, HISTOGRAMS = "its networks, no noise (not private)", "three noisy histograms"
 NO_DESTINATION, NO_HOUR = f"{UNNOISED}, no destination", f"{UNNOISED}, no hour"
+RECURRENT, WEAVE = "an LSTM, no noise (not private)", "weave"
+# What no model can be below, and what three histograms are without any noise.
+LEAST, LEAST_HOUR, LEAST_APART = (
+    "entropy of ends (nats)",
+    "entropy of the hour alone (nats)",
+    "entropies of origin, destination and hour (nats)",
+)
 JSD, EMD, SHARE = "JSD of lengths (bits)", "EMD of ends (metres)", "share found"
 TRAINED = (PUBLISHED, OURS, "od-hops")
 _MOST = max(map(int, TOPS))
@@ -124,7 +142,7 @@ FEW, STUDY_STEPS = 10_000, 9_120
 
 
 def subjects(lab: Lab) -> dict[str, Mechanism]:
-    """Both presets, what else there is on grids, and the study's rival."""
+    """Both presets, what else there is on grids, and the study's rival. Weave changes more often than they."""
     steps = lab.pick(tiny=2, quick=150, full=1_500)
     weakest = lab.pick(tiny=0.0, quick=500.0, full=500.0)
     few: dict[str, Any] = {
@@ -136,7 +154,6 @@ def subjects(lab: Lab) -> dict[str, Mechanism]:
         PUBLISHED: DpLoc.published(**few),
         OURS: DpLoc(**few),
         "od-hops": OdHops(weakest=weakest),
-        "weave": Weave(weakest=weakest),
         NGRAMS: VariableNgrams(),
         "markov": Markov(),
     }
@@ -158,8 +175,13 @@ class DpLocTrials:
     """Runs trials, and prepares each grid once."""
 
     def __init__(self, lab: Lab, trips: dict[str, Callable[[], Trips]]) -> None:
-        self.trips, self.subjects = trips, subjects(lab)
+        self.trips, self.subjects, self.weakest = (
+            trips,
+            subjects(lab),
+            lab.pick(tiny=0.0, quick=500.0, full=500.0),
+        )
         # Of an hour and release; with 2,000 the distances of ends took more than half of a full run, and 3 % less.
+        self.most_asked = lab.pick(tiny=50, quick=2_000, full=2_000)
         self.most_pairs = lab.pick(tiny=20, quick=150, full=500)
         # One graph per destination and hour: all trips of a full run would take longer than the training.
         self.drawn = {PUBLISHED: lab.pick(tiny=None, quick=None, full=FEW)}
@@ -177,6 +199,9 @@ class DpLocTrials:
             "mean length": float(raw.lengths.mean()),
             "deviation of length": float(raw.lengths.std()),
         }
+        ends = raw.origins().astype(np.int64), raw.destinations().astype(np.int64), hours_of(raw)
+        values[LEAST], values[LEAST_HOUR] = entropy(*ends), entropy(ends[2])
+        values[LEAST_APART] = sum(map(entropy, ends))
         return CellOutcome(figures(values, mechanism="ours"))
 
     def line(self, setting: Setting, repetition: int) -> CellOutcome:
@@ -188,25 +213,38 @@ class DpLocTrials:
 
     def trial(self, setting: Setting, repetition: int) -> CellOutcome:
         """One release."""
-        grid, name, epsilon = setting["grid"], setting["mechanism"], setting["epsilon"]
-        trips, kind = self.trips[grid](), self.subjects[name]
-        bits = SeededBits(f"{grid} {name} {epsilon} {repetition}")
-        drawn = self.drawn.get(name)
-        made = release(trips, kind, epsilon=epsilon, bits=bits, seed=repetition, trips_out=drawn)
-        # Held against trips that are like its own: the published preset keeps jumps over cells.
-        filled = kind.rule(trips.world).impossible != "keep"
-        rows = self.judge(grid, made.trips, filled=filled)
+        grid, name = setting["grid"], setting["mechanism"]
+        rows, model = self._released(setting, self.subjects[name], repetition)
         if name in TRAINED:
-            raw = self.raw(grid, filled=filled)
-            hops = [one.value for one in next_hop_figures(raw, made.model, most=20_000)]  # type: ignore[arg-type]
+            raw = self.raw(grid, filled=name != PUBLISHED)
+            hops = [one.value for one in next_hop_figures(raw, model, most=20_000)]  # type: ignore[arg-type]
             rows += figures(dict(zip(HOPS, hops, strict=True)))
         if name == PUBLISHED:
-            rows += figures({ENDS: ends_loss(trips, made.model).value})  # type: ignore[arg-type]
+            rows += figures({ENDS: ends_loss(self.trips[grid](), model).value})  # type: ignore[arg-type]
         return CellOutcome(rows)
+
+    def weave(self, setting: Setting, repetition: int) -> CellOutcome:
+        """One release of Weave, which the study does not know."""
+        return CellOutcome(self._released(setting, Weave(weakest=self.weakest), repetition)[0])
+
+    def _released(
+        self, setting: Setting, kind: Mechanism, repetition: int
+    ) -> tuple[list[dict[str, Any]], Model]:
+        grid, name, epsilon = setting["grid"], setting["mechanism"], setting["epsilon"]
+        # Held against trips that are like its own: the published preset keeps jumps over cells.
+        filled = kind.rule(self.trips[grid]().world).impossible != "keep"
+        budget = Budget(epsilon, delta=DEFAULT_DELTA if kind.trained else None)
+        gate = Gate(Trip(), budget, SeededBits(f"{grid} {name} {epsilon} {repetition}"))
+        model = kind.measure(LocalCounter(self.raw(grid, filled=filled)), gate)
+        few = self.drawn.get(name)
+        made = model.generate(repetition) if few is None else model.draw(few, repetition)  # type: ignore[attr-defined]
+        return self.judge(grid, made, filled=filled), model
 
     def unnoised(self, setting: Setting, repetition: int) -> CellOutcome:
         """The study's networks with its own batches, clips and rates, without any noise; and without some inputs."""
         grid, name, epsilon = setting["grid"], setting["mechanism"], setting["epsilon"]
+        if name == RECURRENT:
+            return self._recurrent(grid, STUDY_RATES[epsilon == "2"][1])
         trips, counter = self.raw(grid, filled=False), LocalCounter(self.raw(grid, filled=False))
         ends_rate, hops_rate = STUDY_RATES[epsilon == "2"]
         source, hops = SourceNet(trips.world, ends_rate), StudyHopNet(trips.world, hops_rate)  # type: ignore[arg-type]
@@ -221,6 +259,19 @@ class DpLocTrials:
             rows += figures({ENDS: ends_loss(trips, model).value})
             rows += self.judge(grid, model.draw(self.drawn[PUBLISHED], repetition), filled=False)
         return CellOutcome(rows)
+
+    def _recurrent(self, grid: str, rate: float) -> CellOutcome:
+        """As many steps over about as many hops as the study's network of hops, which learns from one hop of a trip."""
+        trips, rng = self.raw(grid, filled=False), np.random.default_rng(0)
+        net, hour = HopLstm(trips.world), hours_of(trips)  # type: ignore[arg-type]
+        together = max(round(STUDY_BATCH / float((trips.lengths - 1).mean())), 1)
+        for _ in range(self.steps):
+            drawn = rng.integers(0, len(trips), together)
+            net.learn(net.ways(trips.take(drawn), hour[drawn], LONGEST), rate)
+        some = np.sort(rng.permutation(len(trips))[: self.most_asked])
+        asked = trips.take(some)
+        told = next_hop_figures(asked, Recited(net, asked, hour[some]))
+        return CellOutcome(figures(dict(zip(HOPS, (one.value for one in told), strict=True))))
 
     def _train(
         self, net: SourceNet | StudyHopNet, examples: Examples, clip: float, seen: tuple[bool, ...]
@@ -270,3 +321,10 @@ class DpLocTrials:
         for hour, _, lengths, ends in curves.iter_rows():
             rows += figures({JSD: lengths, EMD: ends}, hour=str(hour))
         return rows
+
+
+def entropy(*columns: Ints) -> float:
+    """In nats, of how often the combinations occur: no model whatever costs less per row, on average."""
+    counts = np.unique(np.column_stack(columns), axis=0, return_counts=True)[1]
+    share = counts / counts.sum()
+    return float(-(share * np.log(share)).sum())
