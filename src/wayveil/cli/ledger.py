@@ -27,7 +27,7 @@ Place = Annotated[
     str | None, typer.Argument(help="Ledger file or postgresql:// address; without it, the default ledger.")
 ]
 Dataset = Annotated[str, typer.Option("--dataset", "-d", help="Name of the dataset.")]
-UNITS = "rider, rider-day, trip or event"
+UNITS = "rider, rider-day, trip, event or element (visits to one group of places)"
 
 
 @app.command()

@@ -73,7 +73,16 @@ def _neighbours() -> dict[str, list[tuple[Trips, Trips]]]:
             for each in (some, alone)
             for pair in ((each, _changed(each, place=5)), (each, _changed(each, place=5, later=86_400)))
         ],
+        "element": [(each, _without(each, rider, place)) for each in (some, alone) for place in (0, 1)],
     }
+
+
+def _without(trips: Trips, rider: int, place: int) -> Trips:
+    """Leave out all visits of a rider to one place."""
+    assert trips.rider is not None
+    gone = (trips.rider[trips.trip_of_visit()] == rider) & (trips.location == place)
+    left = trips.keep_visits(~gone)
+    return left.take(left.lengths > 0)
 
 
 def _changed(trips: Trips, *, place: int, later: int = 0) -> Trips:

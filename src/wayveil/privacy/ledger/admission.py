@@ -147,13 +147,18 @@ def _not_convertible(line: Line, policy_unit: str | None) -> str:
     )
     if line.delta or line.rho:
         return (
-            f"{said}it would count several times, and a release with a delta can only count once. Release for the "
-            f"unit `{policy_unit}`, in pure epsilon, or set a policy for the unit `{unit}`"
+            f"{said}it would count several times, and a release with a delta can only count once. Release "
+            f"{_wanted(policy_unit)}, in pure epsilon, or set a policy for the unit `{unit}`"
         )
     return (
-        f"{said}nobody has said how many a {policy_unit} has. Release for the unit `{policy_unit}`, or state it with "
+        f"{said}nobody has said how many a {policy_unit} has. Release {_wanted(policy_unit)}, or state it with "
         f"`wayveil ledger policy --dataset {quote(name)} {missing(unit, policy_unit)} NUMBER`"
     )
+
+
+def _wanted(policy_unit: str) -> str:
+    """For which unit a release suits a policy: an element is none of a release."""
+    return f"for the unit `{'rider' if policy_unit == 'element' else policy_unit}`"
 
 
 def _said(line: Line, factor: int, unit: str | None) -> str:

@@ -23,6 +23,13 @@ event    event points window 1                 one visit is a step of each of th
 event    trip                2                 take the trip out, put the changed trip in
 event    rider               1 if m >= 2 else 2   see below
 event    rider-day           1 if m >= 4, 2 if m >= 2, else 4
+element  rider               2                 take the rider out, put the rider without these visits in
+element  rider-day           2 days_per_rider  the same, day by day: a trip may begin on another day without its first
+element  trip                2 trips_per_rider the same, trip by trip
+element  event points window visits_per_rider  these visits are taken out one by one
+
+An element is all visits of one rider to one group of places, such as the hospitals, whichever group that is. No release
+protects it by itself.
 
 One trip more of a rider who has others. Every trip has a random word, and the m smallest words of a rider are counted.
 Give the common trips the same words in both datasets: then the counted trips differ by at most one that came and one
@@ -62,9 +69,9 @@ from wayveil.errors import ParameterError, plain
 from wayveil.privacy.ledger.lines import Line, canonical
 from wayveil.privacy.units import Unit
 
-POLICY_UNITS = ("rider", "rider-day", "trip", "event")
+POLICY_UNITS = ("rider", "rider-day", "trip", "event", "element")
 _OF_VISITS = ("event", "points", "window")
-_KNOWN = (*POLICY_UNITS, "points", "window")
+_KNOWN = ("rider", "rider-day", "trip", *_OF_VISITS)
 
 
 @dataclass(frozen=True)
@@ -84,6 +91,10 @@ class Stated:
         for name, value in vars(self).items():
             if name == "earlier_unit":
                 check_policy_unit(name, value)
+                if value == "element":
+                    raise ParameterError(
+                        "earlier_unit is the unit of a release, and none protects an `element`"
+                    )
             elif value is not None and (type(value) is not int or not 1 <= value <= 10**9):
                 raise ParameterError(f"{name} must be a whole number of 1 or more, not {value!r}")
 
@@ -169,6 +180,10 @@ def steps(
         ("trip", "event"): 2,
         ("rider", "event"): swap,
         ("rider-day", "event"): 1 if most >= 4 else 2 * swap,
+        ("rider", "element"): 2,
+        ("rider-day", "element"): None if most_days is None else 2 * most_days,
+        ("trip", "element"): None if most_trips is None else 2 * most_trips,
+        ("visits", "element"): most_visits,
     }
     return known[source, policy_unit]
 

@@ -22,7 +22,7 @@ class Policy:
     actors              who may reserve; None is everybody. The ledger records names and checks no passports:
                         access to the file or the database is what keeps people out
     total_delta         for ever; 0 allows pure epsilon only
-    unit                whose loss is limited: rider, rider-day, trip or event. Releases in other units are
+    unit                whose loss is limited: rider, rider-day, trip, event or element. Releases in other units are
                         converted where that is sound and refused where it is not (see `conversion`). A policy
                         without a unit, as earlier versions wrote them, admits no release that has one
     data                what one unit may lose from the data of one day, week, month or year of data time
