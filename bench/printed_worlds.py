@@ -107,9 +107,23 @@ KINDS: dict[str, Callable[[int, int, int], Trips]] = {
     "habit": lambda count, seed, stops: simulate_habit(town(stops, seed), count, seed=seed),
     "errands": lambda count, seed, stops: errands(town(stops, seed), count, seed),
 }
+
+
+def rush(count: int, seed: int, stops: int) -> Trips:
+    """Riders with habits of whom most set out around a few moments of the day, and not evenly within its hours."""
+    trips, rng = simulate_habit(town(stops, seed), count, seed=seed), np.random.default_rng(seed)
+    moments, pull = rng.uniform(5, 22, 5), rng.dirichlet(np.full(5, 2.0))
+    which, spread = rng.choice(5, len(trips), p=pull), rng.uniform(0.2, 1.2, 5)
+    start = (np.clip(rng.normal(moments[which], spread[which]), 0.1, 22.9) * 3_600).astype(np.int64)
+    assert trips.time is not None
+    riding = trips.time - np.repeat(trips.time[trips.offsets[:-1]], trips.lengths)
+    return Trips(trips.location, trips.offsets, trips.world, np.repeat(start, trips.lengths) + riding)
+
+
 # Never `errands`; other seeds, and demand that public knowledge has no idea of.
 SETTING = {name: make for name, make in KINDS.items() if name != "errands"}
 SETTING["hubs"] = lambda count, seed, stops: hubs(stops, seed, count)
+SETTING["rush"] = lambda count, seed, stops: rush(count, seed, stops)
 STOPS_OF = {"lines": 480, "hubs": 450}
 REAL: dict[str, Callable[[], Trips]] = {
     "tube": lambda: tube(2 * MOST_TRIPS),

@@ -286,7 +286,8 @@ def test_visits_by_hour_are_blurred_where_starts_rise_within_the_hour():
     steep = np.zeros(24, np.int64)
     steep[6:10] = [100, 900, 400, 50]
     assert blur_hours(ride(np.full(24, 50))) == 0
-    assert 0.03 < blur_hours(ride(steep)) < 0.1
+    # Of riders who set out around a few moments, half of that was a quarter of the error, as they are steeper still.
+    assert 0.1 < blur_hours(ride(steep)) < 0.15
 
 
 def test_districts_are_off_by_a_share_that_a_replica_does_not_show():

@@ -216,7 +216,7 @@ class _Judging:
         bias = find_bias(kind, self.expected)
         if kind not in self.held or bias is None:
             return None
-        least = least_together(self.release.model, kind)
+        least = hypot(least_together(self.release.model, kind), self._blur(kind))
         if kind == "total":
             found = paid_total(self.release)
         elif kind == "visits":
@@ -227,6 +227,11 @@ class _Judging:
         else:
             found = find_bands(true, shown)
         return None if found is None else found.widen(MISFIT * bias)
+
+    def _blur(self, kind: str) -> float:
+        """Deviation of visits by hour because starts may not be even within theirs, in shares of them."""
+        known = self.expected is not None and isinstance(self.release.world, Network)
+        return blur_hours(self.release.trips) if known and kind == "hours" else 0.0
 
     def _verdict(self, kind: str, true: Tally, shown: Sequence[Tally]) -> Verdict:
         worst, trips = self.tells.get(kind), float(len(self.release.trips))
@@ -253,9 +258,9 @@ class _Judging:
         lost = 0.0 if kind == "total" else self.missing
         law = paid_error(self.release, self.expected) if kind == "total" else None
         invented = _invented(self.release, kind, self.replicas)
-        bias, blur = find_bias(kind, self.expected) or 0.0, 0.0
+        bias, blur = find_bias(kind, self.expected) or 0.0, self._blur(kind)
         if self.expected is not None and isinstance(self.release.world, Network):
-            bias, blur = MISFIT * bias, blur_hours(self.release.trips) if kind == "hours" else 0.0
+            bias *= MISFIT
             law = MEAN_ERROR * TOGETHER * least_together(self.release.model) if kind == "visits" else law
         return KindEvidence(true, shown, bias, lost, invented, law, blur, self.expected is not None)
 

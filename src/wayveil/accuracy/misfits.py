@@ -33,8 +33,6 @@ NOT_SHOWN: Final = {"stops": 0.03, "edges": 0.03, "alightings": 0.035, "triples"
 # How many times farther off than a replica shows: who goes from where to where is rougher than any model, and a replica
 # of a release that is as smooth misses less of it. Set on five simulated cities of 10,000 trips.
 ROUGHER: Final = {"journeys": 1.1}
-# Of what starts on a straight slope within their hour would move, so much is expected.
-SLOPED: Final = 0.5
 
 
 def find_bias(kind: str, expected: Sequence[ExpectedError] | None) -> float | None:
@@ -61,7 +59,7 @@ def blur_hours(trips: Trips) -> float:
     """Return how far off visits by hour are where starts are thought to be even within their hour, and are not.
 
     Where more and more people start, most of an hour's do so at its end, and ride into the next one. Whether they do is
-    not known, so half of what a straight slope would move is expected, in shares of all visits.
+    not known: what a straight slope would move is expected, in shares of all visits.
     """
     if trips.time is None or not len(trips):
         return 0.0
@@ -69,7 +67,7 @@ def blur_hours(trips: Trips) -> float:
     starts = np.bincount(first % DAY // HOUR, minlength=HOURS).astype(np.float64)
     slope = (np.roll(starts, -1) - np.roll(starts, 1)) / 2
     moved = slope * min(float(np.mean(last - first)) / HOUR, 1.0) / 4
-    return SLOPED * float(np.abs(moved - np.roll(moved, 1)).sum()) / len(trips)
+    return float(np.abs(moved - np.roll(moved, 1)).sum()) / len(trips)
 
 
 def least_together(model: Model, kind: str = "") -> float:
