@@ -3,9 +3,12 @@
 import numpy as np
 import pytest
 
+from wayveil.accuracy.misfits import find_bias
 from wayveil.mechanisms.weave import Weave
 from wayveil.mechanisms.weave.measurements import ASKED_ABOUT, Measurements, count_trips, expected_errors
+from wayveil.simulate.taxis import STUDY_BOX, simulate_taxis
 from wayveil.trips.trips import Trips
+from wayveil.world.grid import Grid
 from wayveil.world.world import World
 from weave_city import QUICK, measured, small_town, town_trips
 
@@ -100,3 +103,23 @@ def test_what_was_not_asked_for_has_no_expected_error():
     questions = by_question(model, model.generate(1)).keys()
     assert ASKED_ABOUT["pair"] in questions
     assert not {ASKED_ABOUT[name] for name in ("origin", "destination", "edge")} & questions
+
+
+def test_a_grid_says_how_far_visits_are_off_and_guesses_at_edges_that_nobody_asked_for():
+    grid = Grid.parse(f"grid:{STUDY_BOX}@12x12")
+    points = simulate_taxis(3_000, drivers="sessions", seed=4)
+    weave = Weave(weakest=0, generation=QUICK)
+    raw = weave.rule(grid).apply(Trips(grid.cell_of(points.lat, points.lon), points.offsets, grid))
+    found, true = {}, []
+    for seed in range(3):
+        model = measured(weave, raw, epsilon=0.5, seed=seed)[0]
+        released = model.generate(1)
+        found = {error.kind: error for error in expected_errors(model, released, seed=3)}
+        true.append(abs(released.visits / raw.visits - 1))
+    assert "edge" not in model.noisy
+    assert 0.25 < found["visits"].off / found["visits"].mean / np.mean(true) < 4
+    assert not found["edges"].asked
+    assert not found["edges"].seen
+    assert found["edges"].off > 0.4 * found["edges"].mean
+    assert find_bias("stops", tuple(found.values())) is None
+    assert find_bias("stops", tuple(found.values()), guess=True) > 0

@@ -37,6 +37,7 @@ from wayveil.accuracy.misfits import (
     find_bias,
     is_misfit,
     least_together,
+    tell_visits,
 )
 from wayveil.accuracy.paid_sizes import held_by_law, paid_error, paid_size, paid_total
 from wayveil.accuracy.posterior import MEAN_IN_HALF, Posterior, mean_errors, off_by
@@ -258,10 +259,14 @@ class _Judging:
         lost = 0.0 if kind == "total" else self.missing
         law = paid_error(self.release, self.expected) if kind == "total" else None
         invented = _invented(self.release, kind, self.replicas)
-        bias, blur = find_bias(kind, self.expected) or 0.0, self._blur(kind)
+        seen, blur = find_bias(kind, self.expected), self._blur(kind)
+        bias = find_bias(kind, self.expected, guess=True) or 0.0
         if self.expected is not None and isinstance(self.release.world, Network):
-            bias *= MISFIT
-            law = MEAN_ERROR * TOGETHER * least_together(self.release.model) if kind == "visits" else law
+            # A guess holds no noise that would make it look larger.
+            bias *= 1.0 if seen is None else MISFIT
+            if kind == "visits":
+                least = MEAN_ERROR * TOGETHER * least_together(self.release.model)
+                law = max(least, tell_visits(self.expected))
         return KindEvidence(true, shown, bias, lost, invented, law, blur, self.expected is not None)
 
 

@@ -35,13 +35,16 @@ NOT_SHOWN: Final = {"stops": 0.03, "edges": 0.03, "alightings": 0.035, "triples"
 ROUGHER: Final = {"journeys": 1.1}
 
 
-def find_bias(kind: str, expected: Sequence[ExpectedError] | None) -> float | None:
-    """Deviation of what trips of this model cannot express, in roots of the number; None where nobody knows."""
+def find_bias(kind: str, expected: Sequence[ExpectedError] | None, *, guess: bool = False) -> float | None:
+    """Deviation of what trips of this model cannot express, in roots of the number; None where nobody knows.
+
+    A `guess` at cells that were not asked about is worth a verdict, and no interval.
+    """
     if expected is None:
         return 0.0
     wanted = MADE_OF.get(kind, kind)
     for error in expected:
-        if error.kind == wanted:
+        if error.kind == wanted and (error.asked or guess):
             return error.unexplained * sqrt(pi / 2) / sqrt(error.mean + 1)
     return 0.0 if wanted in ("hours", "stop-hours") else None
 
@@ -53,6 +56,11 @@ def is_misfit(expected: Sequence[ExpectedError] | None) -> bool:
         and error.misfit**2 > USUAL_MISFIT + 2 * sqrt(OF_SQUARES / max(error.cells, 1))
         for error in expected or ()
     )
+
+
+def tell_visits(expected: Sequence[ExpectedError] | None) -> float:
+    """Return how far off a model says that its visits are, as a share of all; 0 where it does not say."""
+    return max((error.off / error.mean for error in expected or () if error.kind == "visits"), default=0.0)
 
 
 def blur_hours(trips: Trips) -> float:

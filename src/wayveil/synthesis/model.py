@@ -119,6 +119,7 @@ class ExpectedError:
     seen         whether that was seen in the answers; if not, noise hides it, and it is a guess
     kind         the kind of question (see `synthesis.tallies`) whose cells these are, if there is one
     misfit       how far the released trips are from the noisy answers, in deviations of their noise
+    asked        whether noisy answers about such cells were bought at all
     """
 
     question: str
@@ -130,6 +131,7 @@ class ExpectedError:
     seen: bool
     kind: str | None = None
     misfit: float = 0.0
+    asked: bool = True
 
 
 @dataclass(frozen=True, eq=False)

@@ -118,6 +118,11 @@ class LengthLaw:
         )
         self.running = np.cumsum(self.mass, axis=1)
 
+    @property
+    def visits(self) -> float:
+        """The visits of all trips."""
+        return float(self.mass.sum(axis=0) @ self.length)
+
     def weigh_ends(self) -> float:
         """Return the weight of all beginnings together when every trip spreads one over its moves and marks."""
         return float((self.mass.sum(axis=0) / (self.length + 1)).sum())

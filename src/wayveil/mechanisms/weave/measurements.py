@@ -18,6 +18,8 @@ from numpy.typing import NDArray
 
 from wayveil.arrays import Floats
 from wayveil.errors import InputError
+from wayveil.mechanisms.weave.estimates import CellEstimates
+from wayveil.mechanisms.weave.lengths import LengthLaw, read_lengths
 from wayveil.mechanisms.weave.noisy_blocks import NoisyBlock, NoisyBlocks
 from wayveil.mechanisms.weave.settings import Generation
 from wayveil.mechanisms.weave.weaving import Woven, make_time_bins, weave
@@ -25,7 +27,8 @@ from wayveil.mechanisms.weave.weight_fit import Features, find_norms
 from wayveil.progress import step
 from wayveil.synthesis.model import ExpectedError, Replica
 from wayveil.trips.trips import Trips
-from wayveil.world.walk_blocks import Walks
+from wayveil.world.grid import Grid
+from wayveil.world.walk_blocks import Block, Walks
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,6 +95,8 @@ ASKED_ABOUT = {
     "hour": "trips that begin in an hour",
     "length": "trips with so many stops",
 }
+# Tables of lengths that are read again to see how far off visits are.
+READ_AGAIN = 24
 # The kinds of question of `synthesis.tallies` whose cells they are.
 KINDS = {
     "origin": "boardings",
@@ -145,7 +150,46 @@ def compare_weavings(
             continue  # trips of one stop have no edges
         error = _compare(question, seen, seen_again, measured.settings, len(released), rng)
         found.append(replace(error, kind=KINDS.get(name)))
+    if isinstance(measured.world, Grid):
+        found += _guess_on_grids(measured, released, replica.trips, rng)
     return found
+
+
+def _guess_on_grids(
+    measured: NoisyBlocks, released: Trips, again: Trips, rng: np.random.Generator
+) -> list[ExpectedError]:
+    """Say how far off visits are, whose number follows from the noisy table of lengths; and edges that were not asked
+    for, which are thought to be off by two fifths beside their noise.
+    """
+    blocks, found = measured.blocks().all(), [_expect_visits(measured, released, rng)]
+    if "edge" not in measured.noisy:
+        riders, other = (_count_cells(blocks["edge"], trips) for trips in (released, again))
+        # Next to such noise a misfit of nothing tells nothing.
+        seen, seen_again = (_Seen(each, each, np.zeros(1), 1e12) for each in (riders, other))
+        if riders.any():
+            error = _compare(ASKED_ABOUT["edge"], seen, seen_again, measured.settings, len(released), rng)
+            found.append(replace(error, kind="edges", asked=False))
+    return found
+
+
+def _expect_visits(measured: NoisyBlocks, released: Trips, rng: np.random.Generator) -> ExpectedError:
+    """Read the lengths of the released trips again off tables with noise."""
+    edges, known = measured.blocks().length_edges, measured.believe("length")
+    exact = np.bincount(np.searchsorted(edges, released.lengths, side="right") - 1, minlength=len(edges))
+    deviation = known.deviation * sqrt(len(known.value) / len(edges))
+    many, off = float(released.visits), []
+    for noise in rng.laplace(0.0, deviation / sqrt(2), (READ_AGAIN, len(edges))):
+        noisy = CellEstimates(exact + noise, deviation)
+        law = read_lengths(noisy, None, edges, float(len(released)), measured.settings)
+        off.append(LengthLaw(edges, law.value).visits - many)
+    mean = float(np.mean(np.abs(off)))
+    return ExpectedError("visits in all", 1, many, mean, mean / many, 0.0, seen=True, kind="visits")
+
+
+def _count_cells(block: Block, trips: Trips) -> Floats:
+    """Count what trips have in every cell of a block."""
+    cells = block.of(Walks(trips.location, trips.offsets))
+    return np.bincount(cells[cells >= 0], minlength=block.cells).astype(np.float64)
 
 
 def count_trips(measured: NoisyBlocks, trips: Trips) -> dict[str, CellSums]:
