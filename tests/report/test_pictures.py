@@ -182,7 +182,7 @@ def test_lines_of_express_runs_are_drawn_along_their_track():
     ring = ring_of_stops(6, seconds=600, skip=2)
     ring.metres = 1_000.0 * ((ring.indices - ring.sources) % 6)
     canvas = Canvas.of(ring)
-    assert canvas.between[0, 2] == [1]
+    assert canvas.between[0, 2].tolist() == [[canvas.x[1]], [canvas.y[1]]]
     assert (0, 1) not in canvas.between
     express = network_group(ring, canvas)
     x, y = canvas.x, canvas.y

@@ -5,7 +5,7 @@ that the page's style sheet knows, so that maps follow light, dark and print. To
 one decimal, the public network underneath is drawn once and reused, and only the busiest lines have hover text.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 
@@ -75,25 +75,47 @@ Box = tuple[float, float, float, float]
 class Canvas:
     """Where the stops of a network lie on the page, in units of the drawing, and how long a unit is.
 
-    `between` has the stops that express runs pass on their way from a to b (a < b): lines are drawn along the track.
+    `between` has the points on the way from a to b (a < b), a row of x and one of y: lines are drawn along the track.
+    Those are the bends that the feed has shapes for, else the stops that express runs pass.
     """
 
     x: Floats
     y: Floats
     height: float
     metres_per_unit: float
-    between: Mapping[tuple[int, int], list[int]] = field(default_factory=dict)
+    between: Mapping[tuple[int, int], Floats] = field(default_factory=dict)
 
     @classmethod
     def of(cls, network: Network) -> "Canvas":
         """Fit all stops into the drawing, north up, true to scale."""
-        east, north = project(network.lat, network.lon)
+        origin = float(network.lat.mean()), float(network.lon.mean())
+        east, north = project(network.lat, network.lon, origin=origin)
         wide, tall = max(np.ptp(east), 1.0), max(np.ptp(north), 1.0)
         scale = min((WIDTH - 2 * _MARGIN) / wide, (_MAX_HEIGHT - 2 * _MARGIN) / tall)
         height = float(np.clip(tall * scale + 2 * _MARGIN, _MIN_HEIGHT, _MAX_HEIGHT))
-        x = (east - (east.max() + east.min()) / 2) * scale + WIDTH / 2
-        y = height / 2 - (north - (north.max() + north.min()) / 2) * scale
-        return cls(x.round(1), y.round(1), round(height), 1 / scale, _passed(network))
+        left, top = WIDTH / 2 - (east.max() + east.min()) / 2 * scale, height / 2
+        top += (north.max() + north.min()) / 2 * scale
+
+        def place(east: Floats, north: Floats) -> Floats:
+            return np.stack([left + east * scale, top - north * scale]).round(1)
+
+        x, y = place(east, north)
+        stops = np.stack([x, y])
+        between = {pair: stops[:, passed] for pair, passed in _passed(network).items()}
+        between |= {pair: place(*project(lat, lon, origin=origin)) for pair, lat, lon in _bends(network)}
+        return cls(x, y, round(height), 1 / scale, between)
+
+
+def _bends(network: Network) -> Iterator[tuple[tuple[int, int], Floats, Floats]]:
+    """The bends between two stops, from the lower one to the higher one."""
+    known = network.tracks
+    if known is None:
+        return
+    for row, edge in enumerate(known.edge.tolist()):
+        one, other = int(network.sources[edge]), int(network.indices[edge])
+        part = slice(known.indptr[row], known.indptr[row + 1])
+        back = slice(None, None, 1 if one < other else -1)
+        yield (min(one, other), max(one, other)), known.lat[part][back], known.lon[part][back]
 
 
 def _passed(network: Network) -> dict[tuple[int, int], list[int]]:
@@ -271,8 +293,8 @@ def _lines(canvas: Canvas, a: AnyInts, b: AnyInts) -> list[str]:
     """One path per line, each point relative to the one before."""
     drawn = []
     for one, other in zip(a.tolist(), b.tolist(), strict=True):
-        stops = [one, *canvas.between.get((one, other), ()), other]
-        x, y = canvas.x[stops], canvas.y[stops]
+        ends = np.stack([canvas.x[[one, other]], canvas.y[[one, other]]])
+        x, y = np.hstack([ends[:, :1], canvas.between.get((one, other), np.empty((2, 0))), ends[:, 1:]])
         steps = zip(np.diff(x).tolist(), np.diff(y).tolist(), strict=True)
         ways = "".join(f"l{_number(dx)} {_number(dy)}" for dx, dy in steps)
         drawn.append(f"M{_number(x[0])} {_number(y[0])}{ways}")

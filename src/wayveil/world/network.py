@@ -62,6 +62,20 @@ class Platforms:
     location: Int32s
 
 
+@dataclass(frozen=True)
+class Tracks:
+    """The bends of vehicles' ways, for maps alone: those of `edge[i]`, ascending, in the order in which it runs.
+
+    They are `lat[indptr[i]:indptr[i + 1]]` and so on. Other edges are straight, or bend as they do in the other
+    direction.
+    """
+
+    edge: Ints
+    indptr: Ints
+    lat: Floats
+    lon: Floats
+
+
 Parts = tuple[Places, Edges, Routes, Platforms]
 P = TypeVar("P", Places, Edges, Routes, Platforms)
 
@@ -70,11 +84,14 @@ class Network(World):
     """A `World` whose locations are the stations (or stops) of a feed and whose moves are its edges.
 
     `warnings` are sentences with counts about everything odd in the feed; like the rest they know of no trip.
-    `service` counts departures per location and hour of the day, where the source of the network tells it.
+    `service` counts departures per location and hour of the day, where the source of the network tells it; `tracks`
+    are the bends between stops.
 
     >>> city.size == len(city.names) > 0
     True
     """
+
+    tracks: Tracks | None = None
 
     def __init__(
         self,
@@ -178,6 +195,8 @@ class Network(World):
             for item in fields(part)
         }
         arrays |= {"name": np.asarray(self.name), "warnings": np.asarray(self.warnings, np.str_)}
+        if self.tracks is not None:
+            arrays |= {f"Tracks.{item.name}": getattr(self.tracks, item.name) for item in fields(self.tracks)}
         return arrays if self.service is None else {**arrays, "service": self.service}
 
     @classmethod
@@ -187,7 +206,10 @@ class Network(World):
         if service is not None and service.shape != (len(stored["Places.ids"]), 24):
             raise ValueError("service by hour has another shape")
         name, warnings = str(stored["name"]), stored["warnings"].tolist()
-        return cls(*restored_parts(stored), name=name, warnings=warnings, service=service)
+        network = cls(*restored_parts(stored), name=name, warnings=warnings, service=service)
+        if "Tracks.edge" in stored:
+            network.tracks = Tracks(**{item.name: stored[f"Tracks.{item.name}"] for item in fields(Tracks)})
+        return network
 
     def _public_arrays(self) -> list[NDArray[np.generic]]:
         arrays = [getattr(part, item.name) for part in self._parts for item in fields(part)]

@@ -14,6 +14,7 @@ from wayveil.progress import step
 from wayveil.world.geo import BoundingBox
 from wayveil.world.gtfs.calls import Calls, read_calls, service_by_hour
 from wayveil.world.gtfs.feed_edges import find_footpaths, make_edges
+from wayveil.world.gtfs.feed_shapes import read_tracks
 from wayveil.world.gtfs.feed_stops import Locations, lookup, read_locations
 from wayveil.world.gtfs.feed_tables import Feed
 from wayveil.world.gtfs.service import parse_date, read_trips, runs_of_trips
@@ -76,6 +77,7 @@ def read_gtfs(
         service=service,
     )
     network.other_names, network.zone = _other_names(feed), _zone(feed)
+    network.tracks = read_tracks(feed, trips, calls, keep, network)
     return network
 
 
