@@ -1,5 +1,6 @@
 """`read_gtfs`: a GTFS feed as a `Network`."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -21,6 +22,8 @@ from wayveil.world.gtfs.service import parse_date, read_trips, runs_of_trips
 from wayveil.world.network import Edges, Network, Places, Platforms, Routes
 
 WALKING_SPEED = 1.2  # metres per second
+# `route_type` of every kind of line, and the hundreds of its extended types.
+KINDS = {"tram": (0, 9), "metro": (1, 4), "rail": (2, 1), "bus": (3, 7), "ferry": (4, 10)}
 
 
 def read_gtfs(
@@ -31,6 +34,7 @@ def read_gtfs(
     stations: bool = True,
     walk_radius_metres: float | None = None,
     walking_speed: float = WALKING_SPEED,
+    kinds: Sequence[str] | None = None,
     name: str | None = None,
 ) -> Network:
     """Read a GTFS zip file or folder.
@@ -40,8 +44,9 @@ def read_gtfs(
     calls and the walks of transfers.txt, between platforms of one station, and (if asked for) between all places
     at most `walk_radius_metres` apart at `walking_speed` metres per second.
 
-    `bbox` keeps places inside (south, west, north, east); `service_date` keeps the trips of one day. Both are
-    public choices of the caller. Whatever the feed has that cannot be used is counted in `warnings`.
+    `bbox` keeps places inside (south, west, north, east); `service_date` keeps the trips of one day; `kinds` keeps
+    those of some kinds of lines: tram, metro, rail, bus, ferry. All are public choices of the caller. Whatever the
+    feed has that cannot be used is counted in `warnings`.
 
     >>> wv.read_gtfs(folder / "city.zip").size == city.size
     True
@@ -56,8 +61,10 @@ def read_gtfs(
         feed = Feed(path)
         locations = read_locations(feed, stations=stations)
         trips = read_trips(feed, day)
+        if kinds is not None:
+            trips = _of_kinds(feed, trips, kinds)
         routes, route = _routes(feed, trips)
-        calls = read_calls(feed, trips, locations, all_trips=day is None)
+        calls = read_calls(feed, trips, locations, all_trips=day is None and kinds is None)
         keep = _served(feed, calls, locations, box)
         walks = find_footpaths(
             feed, locations, keep, radius_metres=walk_radius_metres, metres_per_second=walking_speed
@@ -115,6 +122,22 @@ def _served(feed: Feed, calls: Calls, locations: Locations, box: BoundingBox | N
             file=feed.path,
         )
     return inside
+
+
+def _of_kinds(feed: Feed, trips: pl.DataFrame, kinds: Sequence[str]) -> pl.DataFrame:
+    """The trips of lines of these kinds; one whose line has no known type is left out."""
+    wanted = (kinds,) if isinstance(kinds, str) else tuple(kinds)
+    unknown = [kind for kind in wanted if kind not in KINDS]
+    if unknown or not wanted:
+        raise ParameterError(f"kinds of lines are {', '.join(KINDS)}, not {', '.join(unknown) or 'none'}")
+    table = feed.read_small("routes", ["route_id"], ["route_type"])
+    kind = pl.col("route_type").cast(pl.Int32, strict=False)
+    types, hundreds = ([KINDS[one][part] for one in wanted] for part in (0, 1))
+    kept = table.filter(kind.is_in(types) | ((kind >= 100) & (kind // 100).is_in(hundreds)))
+    found = trips.filter(pl.col("route_id").is_in(kept["route_id"].implode()))
+    if found.is_empty():
+        raise InputError(f"has no trip of a line of the kind {' or '.join(wanted)}", file=feed.path)
+    return found
 
 
 def _routes(feed: Feed, trips: pl.DataFrame) -> tuple[Routes, Int32s]:
