@@ -173,8 +173,22 @@ def test_answers_near_the_truth_have_bars_that_reach_it(released):
 def test_raw_riders_are_read_as_riders(released, tmp_path):
     """A file of riders was once read as taps without cards: it then had no pair of boardings at all."""
     riders = tmp_path / "riders.parquet"
-    invoke("lab", "riders", released / "clean.parquet", "-w", released / "city.npz", "-o", riders, "-q")
+    wide = tmp_path / "wide.csv"
+    known = ("-w", released / "city.npz", "-o", riders, "--wide", wide, "-q")
+    invoke("lab", "riders", released / "clean.parquet", *known)
     table = pl.read_parquet(riders)
+    rows = pl.read_csv(wide)
+    assert rows["rider_id"].to_list() == sorted(table["rider_id"].unique())
+    most = table.group_by("rider_id").len().sort("len")[-1]
+    own = table.filter(pl.col("rider_id") == most["rider_id"][0])
+    taps = [name for name in rows.columns if name.startswith("tap_")]
+    assert taps == [f"tap_{at}" for at in range(1, most["len"][0] + 1)]
+    said = rows.row(by_predicate=pl.col("rider_id") == own["rider_id"][0], named=True)
+    stops = [
+        f"{stop} {time:%Y-%m-%d %H:%M:%S}" for stop, time in own.select("stop_id", "event_time").iter_rows()
+    ]
+    assert [said[name] for name in taps] == stops
+    assert rows.select(pl.sum_horizontal(pl.col(taps).is_not_null()))["tap_1"].sum() == table.height
     shared = ("-w", released / "city.npz", "--raw", riders, "--json", "--anyway")
     (total,) = json.loads(invoke("ask", released / "counts-first", "total", *shared).stdout)
     assert total["raw"] == table.height

@@ -126,6 +126,9 @@ class ReconstructionOptions:
     mapped: Mapped = None
     fill: Annotated[str, typer.Option(help="`none` or `same-bus`, as in `wayveil lab clean`.")] = "same-bus"
     rules: RulesFile = None
+    wide: Annotated[
+        Path | None, typer.Option(help="One row per rider too, a column for every tap (.parquet or .csv).")
+    ] = None
     seed: Seed = 0
     zone: Zone = None
     walk_radius: WalkRadius = None
@@ -157,6 +160,8 @@ def riders(options: ReconstructionOptions, spoken: Spoken) -> None:
             read.taps, None if options.rules is None else read_rider_rules(options.rules), seed=options.seed
         )
         write_table(made.table(), options.out, made.history)
+        if options.wide is not None:
+            write_table(made.wide(), options.wide, made.history)
     present({**made.describe(), "written_to": str(options.out)}, as_json=spoken.as_json)
 
 

@@ -74,6 +74,14 @@ class Riders:
             }
         )
 
+    def wide(self) -> pl.DataFrame:
+        """One row per rider: rider, role, and every tap in a column of its own, as the study writes them."""
+        taps = self.table().with_columns(
+            tap=pl.format("tap_{}", pl.col("event_time").cum_count().over("rider_id")),
+            what=pl.format("{} {}", "stop_id", pl.col("event_time").dt.strftime("%Y-%m-%d %H:%M:%S")),
+        )
+        return taps.pivot("tap", index=["rider_id", "role"], values="what").sort("rider_id")
+
     def describe(self) -> dict[str, object]:
         """Describe how the reconstruction went."""
         days = len(np.unique(self.taps.day))
