@@ -76,7 +76,8 @@ class _Tries(Mechanism):
     def _contribution(self) -> Contribution:
         return Contribution(per_trip=self.most)
 
-    def _count(self, counter: Counter, gate: Gate) -> tuple[MarkedNgrams, SparseCounts]:
+    def count_grams(self, counter: Counter, gate: Gate) -> tuple[MarkedNgrams, SparseCounts]:
+        """Count how many trips chose each n-gram of the public universe."""
         universe = MarkedNgrams(public_successors(counter.world, self.successors), self.n)
         exact = counter.capped_ngrams(universe, self.most, gate.bits)
         there = self._possible(universe, exact.keys)
@@ -148,7 +149,7 @@ class MobiTrie(_Tries):
 
     def measure(self, counter: Counter, gate: Gate) -> Trie:
         """Choose and count n-grams, then ask for those that reach the noise-aware threshold."""
-        universe, exact = self._count(counter, gate)
+        universe, exact = self.count_grams(counter, gate)
         number = self._number(counter, gate)
         price = gate.budget.remaining
         false = min(self.false_share * universe.size, self.false_most)
@@ -213,7 +214,7 @@ class MobiTrieSearch(_Tries):
         stopping.draw_price(
             gate.budget.remaining * (1 - self.trips_share)
         )  # refuses before anything is spent
-        universe, exact = self._count(counter, gate)
+        universe, exact = self.count_grams(counter, gate)
         above = _above(exact, self.unseen)
         number = self._number(counter, gate)
 
@@ -230,7 +231,7 @@ class MobiTrieSearch(_Tries):
             least = max(threshold - self.unseen, 1)
             answer = inner.histogram(label, above, self._contribution, counts, threshold=least)
             answer = self._without_returns(universe, answer)
-            return answer, self._score(inner, exact, answer, quality)
+            return answer, self.score(inner, exact, answer.keys, quality)
 
         price = gate.budget.remaining
         # What a search cost does not tell how noisy its counts are, and the datasheet should.
@@ -242,15 +243,15 @@ class MobiTrieSearch(_Tries):
         none = NgramTable(np.zeros((0, self.n), np.int64), np.zeros(0, np.int64), np.zeros(0), Fraction(0))
         return Trie(counter.world, none, universe.begins, 0.0, self.longest, accepted=False)
 
-    def _score(self, gate: Gate, exact: SparseCounts, answer: NoisyCounts, price: Fraction) -> Fraction:
+    def score(self, gate: Gate, exact: SparseCounts, kept_keys: Ints, price: Fraction) -> Fraction:
         """F1 of the kept n-grams against those that were counted, from two noisy numbers."""
         true = exact.keys[exact.counts > 0]
-        kept = np.count_nonzero(np.isin(answer.keys, true, assume_unique=True))
+        kept = np.count_nonzero(np.isin(kept_keys, true, assume_unique=True))
         pair = SparseCounts.dense(np.array([kept, len(true) - kept]))
         flips = Contribution(per_trip=self.most, per_cell=self.most)
         hit, missed = gate.histogram("kept and missed n-grams", pair, flips, price).counts.tolist()
         # 2 TP + FP + FN, with FP = kept - TP.
-        whole = hit + len(answer.keys) + missed
+        whole = hit + len(kept_keys) + missed
         return min(max(Fraction(2 * hit, whole), Fraction(0)), Fraction(1)) if whole > 0 else Fraction(0)
 
 

@@ -6,7 +6,14 @@ from wayveil.lab.studies.lab import Lab
 from wayveil.lab.studies.mobitrie import tries as drawn_tries
 from wayveil.lab.studies.mobitrie.mobitrie_datasets import EPSILONS, LARGE, PAGES, SMALL, city_of, datasets
 from wayveil.lab.studies.mobitrie.mobitrie_exhibits import exhibits
-from wayveil.lab.studies.mobitrie.mobitrie_trials import BASE_COUNT, BASELINE, LEAK, RETURNS, MobiTrieTrials
+from wayveil.lab.studies.mobitrie.mobitrie_trials import (
+    BASE_COUNT,
+    BASELINE,
+    LEAK,
+    RETURNS,
+    VARIED,
+    MobiTrieTrials,
+)
 from wayveil.lab.studies.study import Setting, Study, StudyPart, crossed
 
 DATA = (SMALL, LARGE, PAGES)
@@ -37,6 +44,10 @@ def describe(lab: Lab) -> Study:
         StudyPart("base count", _settings((BASE_COUNT,)), trials.trial, few),
         StudyPart("static", _settings(drawn_tries.VARIANTS), partial(drawn_tries.static_trial, trials), few),
         StudyPart("others", _settings(BESIDE, ("0.1", "1")), trials.trial, few),
+        # Every draw grows a tree: of a million riders that would take longer than all else.
+        StudyPart(
+            "varied", crossed(data=(SMALL, PAGES), mechanism=(VARIED,), epsilon=("1",)), trials.trial, 2
+        ),
         StudyPart("example", example, tries.example),
         StudyPart("tries", drawn, tries.private),
         StudyPart("maps", crossed(kind=(drawn_tries.HOTSPOTS, drawn_tries.NO_HOTSPOTS)), maps.draw),

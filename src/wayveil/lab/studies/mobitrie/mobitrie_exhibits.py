@@ -164,13 +164,14 @@ def _variants(data: str) -> Exhibit:
     return Exhibit(
         label=f"Variants, {data}",
         title="base count of one, static 3-grams, and other mechanisms",
-        part=("lines", "trials", "base count", "static", "others"),
+        part=("lines", "trials", "base count", "static", "others", "varied"),
         where={"data": data},
         columns=study.FIGURES,
         published=False,
         note="Static 3-grams are the first three stops of a trip: a trip counts once, with a twentieth of the noise, "
         "and everything after its third stop is lost. The base count of one is what the study gives to 3-grams that "
-        "nobody has: it moves noise over the threshold a little more often, and does not tell who was there.",
+        "nobody has: it moves noise over the threshold a little more often, and does not tell who was there. "
+        "Variable-length n-grams under the study's search are its future work; a search that found nothing has no row.",
     )
 
 

@@ -14,6 +14,7 @@ from wayveil.arrays import Floats, Ints
 from wayveil.counting.local import LocalCounter
 from wayveil.lab.studies.lab import Datasets
 from wayveil.lab.studies.mobitrie.mobitrie_datasets import CODE_SANITY, EPSILONS, LENGTHS, PAGES, QUALITY
+from wayveil.lab.studies.mobitrie.searched import SearchedNgrams
 from wayveil.lab.studies.observed_gate import ObservedOnlyGate
 from wayveil.lab.studies.study import CellOutcome, Setting, figures
 from wayveil.mechanisms.markov import Markov
@@ -40,11 +41,12 @@ AS_CODED = "by the trie, asked as in the study's code"
 BASE_COUNT = "mobitrie-lt, base count 1"
 RETURNS = "mobitrie-lt, 3-grams that turn back at once too"
 LEAK = "mobitrie-lt, noise on observed 3-grams only (not private)"
+VARIED = "variable-ngrams, with the search"
 CODED = ("mobitrie-lt", LEAK)  # those that are asked as in the study's code too
 BASELINE, UNIVERSE = "baseline (no privacy)", "the universe, no data"
 
 
-def subjects(data: str) -> dict[str, Mechanism]:
+def subjects(data: str) -> dict[str, Mechanism | SearchedNgrams]:
     """The mechanisms by name; that of the study first, then ours, then what else there is."""
     back = turns_back(data)
     return {
@@ -55,6 +57,9 @@ def subjects(data: str) -> dict[str, Mechanism]:
         BASE_COUNT: MobiTrieSearch.published(quality=QUALITY[data], returns=back),
         "markov": Markov(),
         "variable-ngrams": VariableNgrams(n_max=4, moves=40),
+        VARIED: SearchedNgrams(
+            MobiTrieSearch(quality=QUALITY[data], returns=back), VariableNgrams(n_max=4, moves=40)
+        ),
     }
 
 
