@@ -4,11 +4,12 @@ import json
 import re
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
 from wayveil.lab.studies import sources
-from wayveil.lab.studies.docs import records, studies_page, written
+from wayveil.lab.studies.docs import faults_table, records, studies_page, written
 from wayveil.lab.studies.dp_loc.dp_loc_trials import (
     ENDS,
     FOUND,
@@ -25,7 +26,7 @@ from wayveil.lab.studies.lab import Lab
 from wayveil.lab.studies.run_study import examine, find_study, plan, studies
 from wayveil.lab.studies.sources import digest
 from wayveil.lab.studies.strap.strap_exhibits import monotone
-from wayveil.lab.studies.strap.strap_trials import DENSE, KNOWN, SECONDS, STRAP, VISITS
+from wayveil.lab.studies.strap.strap_trials import BEGIN, DENSE, KNOWN, SECONDS, STRAP, VISITS, cities
 from wayveil.lab.studies.study_page import study_page
 from wayveil.lab.studies.study_results import Results
 
@@ -230,3 +231,44 @@ def test_the_pages_in_the_docs_are_made_of_their_records():
     for record in kept:
         assert {one["status"] for one in record["figures"]} <= set(STATUSES)
         assert not any(re.search(r"\bnan\b", one["words"]) for one in record["figures"])
+
+
+def test_riders_of_eight_hours_are_looked_at_every_five_minutes():
+    both = cities(Lab(scale="tiny"))
+    day, plain = both["dense, eight hours"], both[DENSE]
+    raw, trips = plain.halves[0], day.halves[0]
+    assert len(trips) == len(raw) == plain.riders
+    begin, end = trips.time[trips.offsets[:-1]], trips.time[trips.offsets[1:] - 1]
+    assert set(begin.tolist()) == {BEGIN}
+    assert end.max() < BEGIN + 8 * 3_600
+    assert not (trips.time % 300).any()
+    assert not (trips.location[1:] == trips.location[:-1])[np.diff(trips.trip_of_visit()) == 0].any()
+    # Who sets out after the day began is at the origin first, and all places are of the rider's own way.
+    late = np.flatnonzero(raw.time[raw.offsets[:-1]] > BEGIN)
+    assert np.array_equal(trips.origins()[late], raw.origins()[late])
+    for one in range(len(raw)):
+        own = slice(*trips.offsets[one : one + 2])
+        assert set(trips.location[own]) <= set(raw.location[slice(*raw.offsets[one : one + 2])])
+
+
+def test_faults_are_counted_by_the_figures_that_a_first_reading_named():
+    keys = "status", "own", "privacy", "mended", "words"
+    one = {
+        "Figure 8b": ("reached", "", "", None, "Falls."),
+        "Figure 10a": ("not reached", "1 of 5.", "0.6.", False, "Does not rise."),
+        "Figure 10b": ("not reached", "5 of 5.", "0.9.", True, "Does not rise."),
+        "Figure 11a": ("cannot tell", "5 of 5.", "0.9.", True, "Few."),
+        "Figure 11b": ("reached", "5 of 5.", "0.9.", False, "Less."),
+    }
+    made = [{"label": label, "judged": 1, **dict(zip(keys, row, strict=True))} for label, row in one.items()]
+    record = {"study": "strap", "scale": "quick", "figures": made, "code": TODAY}
+    text = faults_table([[record]])
+    assert "2 of the 3 figures that a first reading found so are mended" in text
+    assert "with a number why not: strap 10a." in text
+    assert "5 rows" in text
+    assert "4 of them are mended" in text
+    assert "| strap, Figure 8b | quick | reached | Falls. |  | yes |" in text
+    made[4]["status"] = "not reached"
+    assert "1 of the 3 figures" in faults_table(
+        [[{**record, "figures": [*made[:4], {**made[4], "mended": False}]}]]
+    )

@@ -7,8 +7,9 @@ levels or grids. They were set with other riders (seed 1) than those that are ju
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ from wayveil.mechanisms.registry import mechanism
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.budget import Budget
 from wayveil.privacy.gate import Gate
-from wayveil.privacy.units import Rider
+from wayveil.privacy.units import DAY, Rider
 from wayveil.simulate.habit import simulate_habit
 from wayveil.synthesis.public_knowledge import floor
 from wayveil.trips.trips import Trips
@@ -35,6 +36,8 @@ from wayveil.world.gtfs import read_gtfs
 from wayveil.world.network import Network
 
 DENSE, SPARSE = "dense", "sparse"
+# The same riders in the shape of the study: eight hours, a place every five minutes.
+DAYS = {f"{city}, eight hours": city for city in (DENSE, SPARSE)}
 SEED = 11
 ONE_TRIP_EACH = Rider(max_trips=1)  # as the riders here have
 
@@ -45,11 +48,13 @@ class City:
 
     network: Callable[[], Network]
     riders: int
+    day: bool = False
 
     @cached_property
     def halves(self) -> tuple[Trips, Trips]:
         """The database, and as many other riders of the same demand: twice as many are simulated, and split."""
         both = simulate_habit(self.network(), 2 * self.riders, seed=SEED)
+        both = eight_hours(both) if self.day else both
         odd = people_of(both) % 2 == 1
         return both.take(np.flatnonzero(~odd)), both.take(np.flatnonzero(odd))
 
@@ -71,7 +76,35 @@ def cities(lab: Lab) -> dict[str, City]:
 
     words = f"{many:,} simulated riders with habits in the dense city and {few:,} in the sparse one, for every method"
     lab.note_simulated("riders", words)
-    return {DENSE: City(dense, many), SPARSE: City(sparse, few)}
+    made = {DENSE: City(dense, many), SPARSE: City(sparse, few)}
+    return made | {name: replace(made[city], day=True) for name, city in DAYS.items()}
+
+
+# Seconds: of the day that is looked at (from an hour after the first peak's begin), between two looks, and of a stay.
+BEGIN, HOURS, EVERY, STAY = 8 * 3_600, 8 * 3_600, 300, 3 * 3_600
+
+
+def eight_hours(trips: Trips) -> Trips:
+    """Return where each rider is, every five minutes of eight hours; a place that is kept is one visit.
+
+    A rider is at the origin of a trip before it, stays at its end for three hours, and comes back the same way.
+    """
+    assert trips.time is not None
+    ticks = BEGIN + np.arange(0, HOURS, EVERY)
+    location, time, lengths = [], [], []
+    for first, last in pairwise(trips.offsets.tolist()):
+        way, at = trips.location[first:last], trips.time[first:last] - trips.time[first] // DAY * DAY
+        back = at[-1] + STAY + (at[-1] - at[::-1])
+        places, since = np.concatenate([way, way[::-1]]), np.concatenate([at, back])
+        here = places[np.maximum(np.searchsorted(since, ticks, side="right") - 1, 0)]
+        new = np.append(True, here[1:] != here[:-1])
+        location.append(here[new])
+        time.append(ticks[new])
+        lengths.append(int(new.sum()))
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    return replace(
+        trips, location=np.concatenate(location), time=np.concatenate(time).astype(np.int64), offsets=offsets
+    )
 
 
 STUDY_USERS = (400, 70)  # taxis of the dense city, walkers of the sparse one
