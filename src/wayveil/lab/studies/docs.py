@@ -225,7 +225,7 @@ def _section(runs: list[dict[str, Any]]) -> str:
 
 
 # Figures that a first reading found worse for reasons of ours, by study: what each is called, and its exhibits.
-WORSE = {
+WORSE: dict[str, dict[str, tuple[str, ...]]] = {
     "bc-transit": {name: (f"Figure {name}",) for name in ("6.2", "6.4", "6.6", "6.7", "6.9")},
     "safepath": {
         "3": ("Figure 3, Bus", "Figure 3, Metro"),
