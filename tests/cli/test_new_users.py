@@ -313,3 +313,11 @@ def test_next_commands_quote_spaces(wayveil, tmp_path):
     code, _, err = wayveil(*words)
     assert code == 0
     assert "wayveil verify 'my release'" in " ".join(err.split())
+
+
+def test_ask_without_a_question_names_all_of_them(wayveil):
+    for words in ((), ("release",), ("boardings",)):
+        code, _, told = wayveil("ask", *words)
+        assert code == 2
+        assert "wayveil ask release boardings" in told
+        assert "line-load" in told

@@ -43,9 +43,11 @@ def tree():
 @pytest.mark.parametrize(("kind", "shown"), [("boardings", False), ("stops", True)])
 def test_intervals_are_explained_where_the_table_has_them(tree, kind, shown):
     known = replace(tree, known_accuracy=Accuracy({kind: WIDE}, (), None))
-    visits, begins = section(report_html(release=known), "stops").split("<details")
+    shown_first, begins, shown_last = re.split("<details|</details>", section(report_html(release=known), "stops"))
+    visits = shown_first + shown_last
     assert ("95 % interval</th>" in visits, HELD in visits) == (shown, shown)
     assert ("95 % interval</th>" in begins, "with intervals that hold" in begins) == (True, True)
+    assert ("Ranked by visits" in shown_last) == (kind == "boardings")  # what has intervals comes first
     bare = section(report_html(release=bare_release(tree.trips, tree.datasheet)), "stops")
     assert ("95 % interval</th>" in bare, "hold the true number" in bare) == (False, False)
 

@@ -13,6 +13,7 @@ from ring_networks import ring_of_stops
 from tap_releases import release_taps
 from wayveil.accuracy.judging import judge
 from wayveil.accuracy.numbers import HOLDS
+from wayveil.accuracy.numbers import NO_INTERVAL
 from wayveil.answers.answer_sheet import answer_sheet
 from wayveil.answers.answers import top_patterns
 from wayveil.answers.asked import Asked
@@ -329,3 +330,6 @@ def test_a_sheet_has_every_answer_beside_the_plain_one_and_says_what_cannot_be_a
     untimed = answer_sheet(asked(NoisyPrefixTree(height=2, successors="all")))
     assert "no times" in untimed.unanswered["hours"]
     assert "hours" not in untimed.table["question"].to_list()
+    assert {"boardings", "alightings"} <= {*untimed.table["question"], *untimed.unanswered}
+    assert " ".join(untimed.notes.values()).count(NO_INTERVAL) > 1
+    assert " ".join(untimed.say_once()).count(NO_INTERVAL) == 1

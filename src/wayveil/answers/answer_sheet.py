@@ -1,5 +1,6 @@
 """All answers of a release on one sheet, each beside what the plain Laplace mechanism has for the same epsilon."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -10,12 +11,16 @@ from wayveil.answers.answers import Answer
 from wayveil.answers.asked import NOTHING_RAN, Asked, Ran, Seats
 from wayveil.answers.asking import ask_release
 from wayveil.answers.plain_laplace import plain_half_width
-from wayveil.answers.questions import QUESTIONS
+from wayveil.answers.questions import QUESTIONS, TRIP_QUESTIONS
 from wayveil.errors import ParameterError, RefusedError
 
-# Lists of all stops and cells are left to their own questions.
+# Lists of all cells are left to their own questions; where every visit boards, the busiest stops say both.
 Answering = Callable[..., Answer]
-ON_THE_SHEET = ("total", "hours", "most-used", "least-used", "routes", "load", "pairs", "triples")
+ON_THE_SHEET = (
+    *("total", "hours", "boardings", "alightings", "most-used", "least-used"),
+    *("routes", "load", "pairs", "triples"),
+)
+SENTENCE_ENDS = re.compile(r"(?<=\.) (?=[A-Z])")
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +37,16 @@ class AnswerSheet:
     notes: dict[str, str]
     unanswered: dict[str, str]
     internal: bool
+
+    def say_once(self) -> list[str]:
+        """List notes and reasons, each sentence where it comes first."""
+        told: set[str] = set()
+        notes = []
+        for note in (*self.notes.values(), *self.unanswered.values()):
+            new = [sentence for sentence in SENTENCE_ENDS.split(note) if sentence not in told]
+            told.update(new)
+            notes.append(" ".join(new))
+        return [note for note in notes if note]
 
 
 def answer_sheet(
@@ -52,6 +67,8 @@ def answer_sheet(
     plain = plain_half_width(release.datasheet)
     internal = False
     for question in questions:
+        if question in TRIP_QUESTIONS and release.visits_are_taps:
+            continue
         asked = Asked(question, top=top, ran=Ran(seats=seats) if question == "load" else NOTHING_RAN)
         try:
             answer = answering(release, asked, anyway=anyway)

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -134,10 +135,11 @@ class Listing:
 @grouped
 def ask(
     releases: Annotated[
-        list[Path],
+        list[Path] | None,
         typer.Argument(help="The folder of a release; or of several, the oldest first: what changed."),
-    ],
-    question: Annotated[str, typer.Argument(help=explain_questions())],
+    ] = None,
+    question: Annotated[str | None, typer.Argument(help=explain_questions())] = None,
+    *,
     part: AskedPart,
     needs: Needs,
     listing: Listing,
@@ -158,9 +160,15 @@ def ask(
         wayveil ask release/ boardings
         wayveil ask week1/ week5/ boardings --out changes.html
     """
-    if question not in (*TRIP_QUESTIONS, *QUESTIONS, ALL):
-        known = ", ".join((*TRIP_QUESTIONS, *QUESTIONS, ALL))
-        raise ParameterError(f"unknown question {question!r}; choose one of {known}")
+    known = (*TRIP_QUESTIONS, *QUESTIONS, ALL)
+    if question is None or not releases:
+        # A single word is taken for the question.
+        folder, said = ("release", question) if question in known else (question or "release", "boardings")
+        raise ParameterError(
+            f"name a release and a question: wayveil ask {quote(folder)} {said}; the questions are {', '.join(known)}"
+        )
+    if question not in known:
+        raise ParameterError(f"unknown question {question!r}; choose one of {', '.join(known)}")
     added = {name: value for group in (part, needs) for name, value in vars(group).items() if value}
     several = len(releases) > 1
     for name in (*added, *(["raw"] if inside.raw is not None else [])):
@@ -236,8 +244,7 @@ def _answer(
             anyway=listing.anyway,
         )
         noted = sheet.table.with_columns(note=pl.col("question").replace_strict(sheet.notes, default=""))
-        notes = list(dict.fromkeys([*sheet.notes.values(), *sheet.unanswered.values()]))
-        return Found("answers", sheet.table, noted, [*warned, *notes], whole=True)
+        return Found("answers", sheet.table, noted, [*warned, *sheet.say_once()], whole=True)
     asked = Asked.of(question, top=listing.top, **added)
     answer = ask_release(release, asked, anyway=listing.anyway, beside=beside)
     noted = answer.table.with_columns(note=pl.lit(answer.note))
