@@ -43,7 +43,9 @@ def tree():
 @pytest.mark.parametrize(("kind", "shown"), [("boardings", False), ("stops", True)])
 def test_intervals_are_explained_where_the_table_has_them(tree, kind, shown):
     known = replace(tree, known_accuracy=Accuracy({kind: WIDE}, (), None))
-    shown_first, begins, shown_last = re.split("<details|</details>", section(report_html(release=known), "stops"))
+    shown_first, begins, shown_last = re.split(
+        "<details|</details>", section(report_html(release=known), "stops")
+    )
     visits = shown_first + shown_last
     assert ("95 % interval</th>" in visits, HELD in visits) == (shown, shown)
     assert ("95 % interval</th>" in begins, "with intervals that hold" in begins) == (True, True)

@@ -12,8 +12,7 @@ from bare_release import bare_release
 from ring_networks import ring_of_stops
 from tap_releases import release_taps
 from wayveil.accuracy.judging import judge
-from wayveil.accuracy.numbers import HOLDS
-from wayveil.accuracy.numbers import NO_INTERVAL
+from wayveil.accuracy.numbers import HOLDS, NO_INTERVAL
 from wayveil.answers.answer_sheet import answer_sheet
 from wayveil.answers.answers import top_patterns
 from wayveil.answers.asked import Asked
