@@ -128,6 +128,8 @@ class Look:
         """Count bad rows by kind, as they stand before any rule."""
         plain = SourceTable(self.source.parts, replace(self.reading, rules={}), self.world)
         used = [name for name in USED[self.recognised.rows or "pairs"] if name in plain.columns]
+        if not used:
+            return {}  # a layout that is known by its own names
         counts = count_bad_rows(plain.read(used), self.world)
         return {kind: count for kind, count in counts.items() if count}
 
