@@ -113,7 +113,7 @@ class Contents:
         if raw is not None:
             check_comparable(raw, private)
         world = private.world
-        bars = NoiseBars(release)
+        bars = NoiseBars(release, TOP)
         tables: list[AnswerTable] = []
         unanswered: list[str] = []
         if release is not None and release.visits_are_taps:
@@ -236,7 +236,10 @@ def _journeys(release: JudgedRelease | None, private: Trips, raw: Trips | None, 
 
 
 def _patterns(kind: str, private: Trips, raw: Trips | None, bars: NoiseBars) -> PatternTable:
+    """The most frequent patterns; where runs of three stops are not worth having, those of two alone."""
     data = top_table(private, raw, TOP, gapped=kind == "gapped", bars=bars)
+    if raw is None and bars.withholds("triples"):
+        data = data.filter(pl.col("stops").str.count_matches(" > ") < 2)
     order = _HEADS if raw is not None else ("private_rank", *_HEADS)
     shown = [name for name in dict.fromkeys(order) if name in data.columns]
     rows = [

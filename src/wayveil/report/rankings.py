@@ -5,7 +5,7 @@ so; where nothing is worth having, there is no table.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil, floor, isnan, log, pi, sqrt
 
 import numpy as np
@@ -31,10 +31,13 @@ RUNS = {1: "stops", 2: "edges", 3: "triples"}
 
 
 class NoiseBars:
-    """Intervals of the numbers of a page, from the judge of the release; none where there are only trips."""
+    """Intervals of the numbers of a page, from the judge of the release; none where there are only trips.
 
-    def __init__(self, release: JudgedRelease | None) -> None:
-        self.release = release
+    Its lists end after `top` rows.
+    """
+
+    def __init__(self, release: JudgedRelease | None, top: int = 20) -> None:
+        self.release, self.top = release, top
 
     @property
     def known(self) -> bool:
@@ -93,10 +96,14 @@ class NoiseBars:
         return judge_numbers(self.release, Numbers(what, one, kind, pairs=(one, other)), anyway=True)
 
     def whole(self, kind: str) -> Judged | None:
-        """Judge all cells of one kind."""
+        """Judge all cells of one kind: as the largest, where these have no intervals and are not worth having."""
         if self.release is None or (KINDS[kind].timed and self.release.trips.time is None):
             return None
-        return judge_tally(self.release, kind, anyway=True)[1]
+        judged = judge_tally(self.release, kind, anyway=True)[1]
+        if judged.verdict is None or judged.known:
+            return judged
+        largest = judged.verdict.about(np.sort(judged.values)[-self.top :])
+        return judged if largest.useful else replace(judged, verdict=largest)
 
 
 DEVIATION_OF_MEAN = sqrt(pi / 2)
