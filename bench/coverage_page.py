@@ -37,9 +37,12 @@ what bounding left out. So every mechanism names the kinds of question whose int
 others it says that nothing is known.
 
 Weave has intervals for what follows from whole trips (visits, hours, runs of
-three stops, and routes, districts, line-load, through, transfers, durations and distances) from one replica, even on
-both sides, with what all its numbers have in common and what a replica does not show (3 % of a stop or stretch, 5 % of
-runs of three stops, 3.5 % of trips between districts and 6 % beside that within one); they are withdrawn where
+three stops, and routes, districts, line-load, through, transfers, durations and distances) from one replica, with
+what all its numbers have in common and what a replica does not show (3 % of a stop or stretch, 5 % of runs of three
+stops and of trips between districts, 10 % beside that within one, and of changes of line; and what classes of minutes
+and kilometres lose to the next one where trips are longer than they were).
+
+They are withdrawn where
 released trips miss the lengths that were paid for by more than noise explains (1.3 deviations of 18 classes, 1.4 of 8),
 as people then take other ways than public routing does.
 

@@ -143,14 +143,17 @@ def with_sizes(verdict: Verdict, release: Tally, replica: Tally, told: Tally | N
     return replace(verdict, sizes=sizes)
 
 
-def find_verdict(what: str, values: Floats, again: Floats, base: Verdict, *, whole: bool) -> Verdict:
+def find_verdict(
+    what: str, values: Floats, again: Floats, beside: Floats, *, sure: bool, whole: bool
+) -> Verdict:
     """The verdict on numbers that are no cells of a kind, from those of the release made again.
 
-    `base` is that on the kind of which they are made: it says whether more than noise is known of it. `whole`: they
-    count people, so that there are large and small ones.
+    beside  how far off each is on average for what these do not show
+    sure    whether more than noise is known of the kind of which they are made
+    whole   whether they count people, so that there are large and small ones
     """
-    off, size = np.abs(again - values), max(float(np.abs(values).sum()), 1e-9)
-    return judge_errors(what, again if whole else None, off, size, sure=base.sure)
+    off, size = np.hypot(again - values, beside), max(float(np.abs(values).sum()), 1e-9)
+    return judge_errors(what, again if whole else None, off, size, sure=sure)
 
 
 def judge_errors(what: str, values: Floats | None, off: Floats, size: float, *, sure: bool) -> Verdict:

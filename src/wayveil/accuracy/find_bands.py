@@ -71,8 +71,9 @@ def find_even_bands(truth: Tally, replica: Tally, least: float, smoothed: float 
 
     One replica may have more of everything than the release, or less; the truth may lie on either side of both. So what
     all numbers have in common (`together`) is a deviation of unknown sign, and the rest is the mean square of what a
-    replica is off where it shows about as much. One replica is one draw of the former, which is never thought to be
-    below `least`. Where noise made the release smooth, a replica shows too little by the root of `smoothed`.
+    replica is off where it shows about as much. One replica is one draw of the former, which counts as much as `least`,
+    below which it is never thought to be. Where noise made the release smooth, a replica shows too little by the root
+    of `smoothed`.
     """
     shown, true = replica.beside(truth)
     seen = shown > 0
@@ -80,7 +81,8 @@ def find_even_bands(truth: Tally, replica: Tally, least: float, smoothed: float 
         return None
     missed = true[~seen]
     unlisted = float(np.quantile(missed, 1 - OUTSIDE)) if len(missed) else None
-    together = max(abs(float(shown.sum()) / max(float(true.sum()), 1.0) - 1), least)
+    drawn = float(shown.sum()) / max(float(true.sum()), 1.0) - 1
+    together = max(sqrt((drawn**2 + least**2) / 2), least)
     order = np.argsort(shown[seen], kind="stable")
     number, off = shown[seen][order], ((true - shown)[seen] / np.sqrt(shown[seen] + 1))[order]
     long = len(number) >= WIDE

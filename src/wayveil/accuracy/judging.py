@@ -9,7 +9,7 @@ what is released, so it is free, and it is signed with the release.
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import hypot, pi, sqrt
+from math import hypot
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -30,9 +30,11 @@ from wayveil.accuracy.distances import (
 )
 from wayveil.accuracy.find_bands import find_bands, find_even_bands, find_sum_bands
 from wayveil.accuracy.misfits import (
+    MEAN_ERROR,
     MISFIT,
     OF_WAYS,
     ROUGHER,
+    TOGETHER,
     blur_hours,
     find_bias,
     is_misfit,
@@ -79,13 +81,11 @@ FEW_PUBLIC, FEW_ENDS = 1_000, 250
 OF_ENDS = frozenset({"total", "boardings", "alightings", "journeys", "journey-hours"})
 # Kinds that a noisy count of every stop tells by itself.
 AT_STOPS = frozenset({"boardings", "alightings"})
-# Of the errors of stops that replicas and noisy counts tell, the weight of the former in their geometric mean; and the
-# deviation that all numbers have in common, in what intervals allow for it. Set on seven simulated towns.
-BY_REPLICA, TOGETHER = 0.7, 0.75
+# Of the errors of stops that replicas and noisy counts tell, the weight of the former in their geometric mean. Set on
+# seven simulated towns.
+BY_REPLICA = 0.7
 # Replicas show so much too little where intervals hold all the same, and noise smooths by no more than the other.
 USUAL, MOST_SMOOTHED = 1.25, 2.5
-# Mean of the absolute error in standard deviations, for the normal law.
-MEAN_ERROR = sqrt(2 / pi)
 NOTHING_KNOWN = Accuracy({}, (), None)
 
 
@@ -232,7 +232,7 @@ class _Judging:
     def _blur(self, kind: str) -> float:
         """Deviation of visits by hour because starts may not be even within theirs, in shares of them."""
         known = self.expected is not None and isinstance(self.release.world, Network)
-        return blur_hours(self.release.trips) if known and kind == "hours" else 0.0
+        return blur_hours(self.release.trips) if known and kind in ("hours", "stop-hours") else 0.0
 
     def _verdict(self, kind: str, true: Tally, shown: Sequence[Tally]) -> Verdict:
         worst, trips = self.tells.get(kind), float(len(self.release.trips))

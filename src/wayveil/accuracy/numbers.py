@@ -16,11 +16,11 @@ from wayveil.accuracy.accuracy import NOT_JUDGED
 from wayveil.accuracy.distances import find_verdict, judge_errors
 from wayveil.accuracy.find_bands import find_even_bands
 from wayveil.accuracy.judged import JudgedRelease
-from wayveil.accuracy.misfits import MISFIT, least_together
+from wayveil.accuracy.misfits import MEAN_ERROR, MISFIT, TOGETHER, least_together
 from wayveil.accuracy.posterior import believe_estimate, mean_errors
 from wayveil.accuracy.ranks import MOST, can_rank, rank_ranges
 from wayveil.accuracy.verdicts import Verdict
-from wayveil.arrays import Floats, Ints, Mask
+from wayveil.arrays import Floats, Ints
 from wayveil.errors import RefusedError
 from wayveil.released.released_trips import say_of_what
 from wayveil.synthesis.counted import AllCounted, CountsCells
@@ -36,9 +36,6 @@ NO_INTERVAL = "The interval of a single number is not known."
 # Classes of all trips (durations, distances) add up to the number of trips, which was bought: of what visits have in
 # common, they have so much.
 OF_ALL = {"visits": 0.5}
-# Deviation of trips that stay within one district, as a share of them, beside that: pairs of ends were counted in
-# blocks as coarse as a district, so that how many people go no farther is mostly guessed. Set on five simulated cities.
-INSIDE = 0.06
 # Numbers that count no people are taken for counts of which the largest is this.
 SHARES = 1_000.0
 WANTED = "To see the numbers all the same: --anyway (anyway=True)."
@@ -57,7 +54,7 @@ class Numbers:
     exact    whether they are cells of the kind, and not made of them
     counted  the noisy counts of exactly these cells, where they have another name than the kind
     whole    whether they count people, and are not shares, minutes or people per seat
-    inside   which of them count people between places of one district; None: none
+    blurred  deviation of each that the release made again does not show (see `misfits`); None: none
     """
 
     what: str
@@ -69,7 +66,7 @@ class Numbers:
     exact: bool = True
     counted: str | None = None
     whole: bool = True
-    inside: Mask | None = None
+    blurred: Floats | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,19 +190,39 @@ def _best_guess(release: JudgedRelease, numbers: Numbers) -> Numbers:
 
 def _verdict_on(release: JudgedRelease, numbers: Numbers) -> Verdict | None:
     base = None if numbers.kind is None else release.accuracy.of(numbers.kind)
-    if base is None or not (numbers.pairs or numbers.whole):
-        return base
+    if base is None:
+        return None
     if numbers.pairs is None:
-        if numbers.exact or numbers.known is None or numbers.known.interval is None:
+        if numbers.exact or numbers.known is None:
             return base.about(numbers.values)
-        values = np.maximum(numbers.values, 0)
-        off = np.where(values > 0, mean_errors(numbers.known), 0.0)
+        if numbers.known.interval is None:
+            # Made of cells of the kind in a way that may be wrong itself, and nothing shows how far.
+            return replace(base, kind=numbers.what, sure=False, is_noise=not base.useful, sizes=())
+        values = np.nan_to_num(np.maximum(numbers.values, 0))
+        off = np.where(values > 0, np.nan_to_num(mean_errors(numbers.known)), 0.0)
         size = max(float(values.sum()), 1e-9)
-        return judge_errors(numbers.what, values, off, size, sure=base.sure).about(values)
+        seen = judge_errors(numbers.what, values if numbers.whole else None, off, size, sure=base.sure)
+        return seen.about(values)
     # Of what is made of numbers that have no interval, no more than noise is known.
-    held = replace(base, sure=base.sure and (not release.accuracy.bands or _is_held(release, numbers.kind)))
-    found = find_verdict(numbers.what, *numbers.pairs, held, whole=numbers.whole)
+    sure = base.sure and (not release.accuracy.bands or _is_held(release, numbers.kind))
+    beside = MEAN_ERROR * TOGETHER * _not_shown(release, numbers)
+    found = find_verdict(numbers.what, *numbers.pairs, beside, sure=sure, whole=numbers.whole)
     return found.about(numbers.values)
+
+
+def _share_not_shown(release: JudgedRelease, kind: str) -> float:
+    """Deviation of numbers made of cells of a kind that the release made again does not show, in shares of each."""
+    return least_together(release.model, kind, made=True) * OF_ALL.get(kind, 1.0)
+
+
+def _not_shown(release: JudgedRelease, numbers: Numbers) -> Floats:
+    """That of each, with how far it is blurred."""
+    assert numbers.pairs is not None
+    found = _share_not_shown(release, numbers.kind or "") * np.abs(numbers.pairs[0])
+    if numbers.blurred is not None:
+        # Rows of the release come first.
+        found[: len(numbers.blurred)] = np.hypot(found[: len(numbers.blurred)], numbers.blurred)
+    return found
 
 
 def _ends(release: JudgedRelease, numbers: Numbers) -> Interval:
@@ -234,7 +251,7 @@ def _pair_ends(release: JudgedRelease, numbers: Numbers) -> Interval | None:
     scale = 1.0 if numbers.whole else max(float(np.nanmax(np.abs(numbers.pairs[0]))), 1e-9) / SHARES
     true, again = (np.nan_to_num(side) / scale for side in numbers.pairs)
     cells = np.arange(len(true))
-    least = least_together(release.model, numbers.kind) * OF_ALL.get(numbers.kind, 1.0)
+    least = _share_not_shown(release, numbers.kind)
     sides = Tally(cells, true), Tally(cells, again)
     bands = find_even_bands(*sides, least, release.accuracy.smoothed)
     if bands is None:
@@ -242,8 +259,8 @@ def _pair_ends(release: JudgedRelease, numbers: Numbers) -> Interval | None:
     bands = bands.widen(MISFIT * (release.accuracy.bias(numbers.kind) or 0.0))
     values = numbers.values / scale
     low, high = bands.ends(values)
-    if numbers.inside is not None:
-        more = NORMAL_95 * INSIDE * values * numbers.inside
+    if numbers.blurred is not None:
+        more = NORMAL_95 * numbers.blurred / scale
         low, high = (
             np.maximum(values - np.hypot(values - low, more), 0.0),
             values + np.hypot(high - values, more),

@@ -54,8 +54,12 @@ def ask_release(
     title = asked.title(taps=release.visits_are_taps, visits=say_visits(release))
     sentence = ""
     if answer.table.height and not asked.by:
-        largest = answer.table.sort("answer", descending=True, nulls_last=True).row(0, named=True)
-        sentence = quote_row(question, largest, visits=say_visits(release), part=asked.filters.say())
+        table = answer.table
+        if question != "total":  # whose first row are trips
+            table = table.sort("answer", descending=True, nulls_last=True)
+        sentence = quote_row(
+            question, table.row(0, named=True), visits=say_visits(release), part=asked.filters.say()
+        )
     if sentence:
         sentence = f"{sentence} {quote_of_what(release.datasheet)}".strip()
     title = call_places(title) if isinstance(release.world, Grid) else title

@@ -100,13 +100,16 @@ def say_trip_question(question: str, over: float | None) -> str:
 
 
 def quote_row(question: str, row: Mapping[str, Any], *, visits: str = "visits", part: str = "") -> str:
-    """Put one row of an answer, or of a `part` of it, in a sentence for a paper; nothing without an interval.
+    """Put one row of an answer, or of a `part` of it, in a sentence for a paper; nothing without an interval, or with
+    one that is wider than the number.
 
     >>> quote_row("boardings", {"stop": "Main St", "answer": 1844, "low": 1830, "high": 1858})
     'About 1,844 trips begin at Main St; the true number lies between 1,830 and 1,858 in 95 of 100 cases.'
     """
     told = SENTENCES.get(question)
     if told is None or row.get("low") is None or row.get("high") is None:
+        return ""
+    if row["high"] - row["low"] > row["answer"]:
         return ""
     names = {
         "stop": row.get("stop_id"),

@@ -13,12 +13,13 @@ import polars as pl
 from numpy.typing import NDArray
 
 from wayveil.accuracy.judged import JudgedRelease
+from wayveil.accuracy.misfits import INSIDE, blur_classes, least_together
 from wayveil.accuracy.numbers import WANTED, Judged, Numbers, judge_numbers
 from wayveil.accuracy.verdicts import Verdict
 from wayveil.answers.answers import Answer
 from wayveil.answers.asked import Asked
 from wayveil.answers.filters import NO_FILTERS, PLACES, TIMES, Filters
-from wayveil.answers.questions import CLASS
+from wayveil.answers.questions import CLASS, UNIT
 from wayveil.answers.seats import find_service
 from wayveil.answers.trip_cells import CELLS, TripQuestion
 from wayveil.answers.trip_periods import Period, periods
@@ -36,6 +37,8 @@ AT_STOPS: Final = ("boardings", "alightings", "through", "transfers")
 IN_ORDER: Final = (*CLASS, "lengths", "hours")
 # Questions of which every row may have been counted by itself, by the name of those counts.
 COUNTED: Final = {"hours": "departures", "districts": "districts"}
+# Trips that pass a stop are judged as its visits where they are this share of all visits.
+ONCE: Final = 0.98
 # Columns that stand beside the answer.
 BESIDE: Final = ("seats", "per_seat", "raw", "plain_laplace")
 # The kind of question of which the answer shows cells; a tap is a visit and a boarding.
@@ -88,6 +91,10 @@ def answer_trips(
         counts = _every_cell(release, counted, counts)
     table = make_table(question, release.trips, counts, by)
     exact = trip_kind(release, asked.question, by) if picks or not filters.given else None
+    if asked.question == "through" and not question.filters.given and by is None:
+        # Where hardly any trip comes back to a stop, those that pass it are its visits.
+        once = counts["n"].sum() >= ONCE * release.trips.visits * release.each_stands_for
+        exact = "stops" if once else None
     listed = counted is not None or asked.question in ("journeys", "lengths")
     cells = counts["cell"].to_numpy() if listed else np.arange(len(table))
     pairs = None if exact or counted else _pairs(release, question, table, by)
@@ -103,7 +110,7 @@ def answer_trips(
             pairs=pairs,
             counted=counted,
             whole=asked.over is None,
-            inside=(table["from"] == table["to"]).to_numpy() if asked.question == "districts" else None,
+            blurred=_blur(release, asked, table),
         ),
         anyway=anyway,
     )
@@ -164,9 +171,24 @@ def _pairs(
         keys = [name for name in keys if name not in ("from", "to")]
     other = make_table(asked, again, count_cells(asked, again, by), by)
     both = table.select(*keys, "answer").join(
-        other.select(*keys, again="answer"), on=keys, how="full" if keys else "cross", coalesce=True
+        other.select(*keys, again="answer"),
+        on=keys,
+        how="full" if keys else "cross",
+        coalesce=True,
+        maintain_order="left_right",
     )
     return tuple(both[name].fill_null(0).to_numpy().astype(np.float64) for name in ("answer", "again"))  # type: ignore[return-value]
+
+
+def _blur(release: JudgedRelease, asked: Asked, table: pl.DataFrame) -> Floats | None:
+    """Deviation of the rows of an answer that the release made again does not show; None: none is known."""
+    values = table["answer"].to_numpy().astype(np.float64)
+    if asked.question == "districts":
+        return INSIDE * values * (table["from"] == table["to"]).to_numpy()
+    if asked.question in CLASS and asked.over is None and not asked.by:
+        place = (table[f"from_{UNIT[asked.question]}"] // CLASS[asked.question]).to_numpy().astype(np.int64)
+        return blur_classes(values, place, least_together(release.model))
+    return None
 
 
 def _resolve(release: JudgedRelease, asked: Asked, filters: Filters) -> TripQuestion:
