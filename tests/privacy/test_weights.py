@@ -89,7 +89,7 @@ def test_counts_that_do_not_say_their_parts_are_refused_before_they_cost_anythin
 
 def test_the_verdict_says_what_riders_with_many_trips_do_to_a_place_of_their_own():
     size = Size((1_000, 0, 500, 20), (2, 4, 16, 64), 10.0)
-    assert (size.weights, size.rows) == (1_520, 1_000 + 4_000 + 640)
+    assert (size.weights, size.rows) == pytest.approx((1_520, 1_000 + 4_000 + 640), rel=0.005)
     low, high, shown = size.heaviest()
     assert (low, high) == (5, 16)
     assert shown == pytest.approx(float(size.factor) * 2 / 8)
@@ -104,9 +104,28 @@ def test_the_number_of_rows_and_how_far_it_is_off_follow_from_one_histogram():
     assert np.std(factor) == pytest.approx(true.relative_error, rel=0.05)
 
 
-def test_what_is_below_nothing_at_a_step_is_noise():
-    size = Size((4_000.0, 2_000.0, -50.0), (2, 8, 32), 30.0)
-    assert (size.weights, size.rows) == (6_000, 12_000)
+@pytest.mark.parametrize(
+    "there", [(4_000.0, 1_000.0, 0.0), (4_000.0, 2_000.0, 0.0), (4_000.0, 2_000.0, 20.0)]
+)
+def test_what_is_below_nothing_at_a_step_is_noise_and_cutting_it_does_not_lift_the_total(there):
+    rng, steps, deviation = np.random.default_rng(6), (2, 8, 32), 30.0
+    true = float(np.array(there) @ steps) / 2
+    noise = rng.laplace(0, deviation / np.sqrt(2), (4_000, 3))
+    tries = [Size(tuple(each), steps, deviation) for each in np.array(there) + noise]
+    rows, cut = (
+        np.array([each.rows for each in tries]),
+        np.maximum(np.array(there) + noise, 0) @ np.array(steps) / 2,
+    )
+    said = tries[0].rows_variance ** 0.5
+    assert abs(rows.mean() - true) < 0.12 * said
+    assert there[2] > 0 or cut.mean() - true > 0.3 * said
+    assert np.sqrt(np.mean((rows - true) ** 2)) < said
+    assert np.mean(np.abs(rows - true) < 1.96 * said) > 0.94
+
+
+def test_an_expected_size_has_the_numbers_that_were_expected():
+    size = Size.expect(7_000, 3_500, (2, 4, 8, 16, 32), 100.0)
+    assert (size.rows, size.weights) == pytest.approx((7_000, 3_500), rel=1e-6)
 
 
 def test_a_weighed_release_of_riders_needs_no_bound_and_speaks_of_all_rows():

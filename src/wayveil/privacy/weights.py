@@ -13,6 +13,7 @@ with many of them weigh less, so that cells which only they visit come out too l
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from itertools import pairwise
 from math import ceil, sqrt
 from typing import Any
@@ -68,6 +69,12 @@ def split_weight(weight: int, steps: Sequence[int]) -> list[int]:
     return parts
 
 
+def _lift(noisy: NDArray[np.float64], deviation: float) -> NDArray[np.float64]:
+    """Return how much cutting noise at nothing lifts numbers on average, as far as noisy ones tell: nearly unbiased."""
+    scale = max(deviation / sqrt(2), 1e-9)
+    return scale / 2 * np.exp(-np.maximum(noisy, 0.0) / scale)
+
+
 @dataclass(frozen=True)
 class Size:
     """Noisy weights of all rows at each step of `size_steps`, which tell how many rows there are.
@@ -85,27 +92,36 @@ class Size:
     def expect(cls, rows: float, weights: float, steps: tuple[int, ...], deviation: float) -> "Size":
         """Return the size that would be bought of so many rows and weights, but for the noise itself."""
         last = (rows - weights) / (steps[-1] / steps[0] - 1)
-        return cls((weights - last, *[0.0] * (len(steps) - 2), last), steps, deviation)
+        there = np.array([weights - last, *[0.0] * (len(steps) - 2), last])
+        noisy = there
+        for _ in range(20):
+            noisy = there + _lift(noisy, deviation)
+        return cls(tuple(noisy.tolist()), steps, deviation)
 
     @property
     def _rows_each(self) -> list[float]:
         """Rows that a weight of one stands for at each step."""
         return [step / self.steps[0] for step in self.steps]
 
+    @cached_property
+    def _kept(self) -> NDArray[np.float64]:
+        """Weights at each step: below nothing there is only noise, and cutting it there lifts what is left."""
+        noisy = np.array(self.noisy)
+        return np.maximum(noisy, 0.0) - _lift(noisy, self.deviation)
+
     @property
     def weights(self) -> float:
         """Return the number of all weights."""
-        return max(sum(max(each, 0.0) for each in self.noisy), 1.0)
+        return max(float(self._kept.sum()), 1.0)
 
     @property
     def rows(self) -> float:
-        """Return the number of all rows; below nothing there is only noise."""
-        each = zip(self.noisy, self._rows_each, strict=True)
-        return max(sum(max(weight, 0.0) * rows for weight, rows in each), self.weights)
+        """Return the number of all rows."""
+        return max(float(self._kept @ self._rows_each), self.weights)
 
     @property
     def rows_variance(self) -> float:
-        """Return the variance of the noise of the number of all rows."""
+        """Return the variance of the noise of the number of all rows; cutting it makes it smaller, never larger."""
         return self.deviation**2 * sum(rows**2 for rows in self._rows_each)
 
     @property
