@@ -27,6 +27,7 @@ import numpy as np
 import polars as pl
 
 from bench.worlds import DATA
+from wayveil.accuracy.posterior import best_guess
 from wayveil.counting.local import LocalCounter
 from wayveil.mechanisms.all_rows import measure
 from wayveil.mechanisms.mechanism import DEFAULT_PARTS, Mechanism
@@ -242,7 +243,7 @@ def answer_taps(question: str, trips: Trips, parts: Mapping[str, Fraction], give
             "days": Days(date(1970, 1, 1) + timedelta(DAY), date(1970, 1, 1) + timedelta(DAY)),
         }
     made = make_release(taps, parts=parts, **way, **given)
-    return np.maximum(made.estimate(Visits(TAPS[question])).values, 0.0)
+    return np.maximum(best_guess(made.estimate(Visits(TAPS[question]))).values, 0.0)
 
 
 def run(questions: list[str] | None = None, seeds: int = 1, tries: int = 3) -> list[dict]:

@@ -9,6 +9,7 @@ from shared_noise import random_worlds
 
 from wayveil.counting.local import LocalCounter
 from wayveil.errors import ParameterError
+from wayveil.mechanisms.mechanism import DEFAULT_PARTS
 from wayveil.mechanisms.shared_fields import visit_contribution
 from wayveil.mechanisms.tap_counts import TapCounts
 from wayveil.privacy.bits import SeededBits
@@ -16,6 +17,7 @@ from wayveil.privacy.budget import Budget
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.questions import NoisyCounts
 from wayveil.privacy.units import Event, Points, Rider, Trip, Window
+from wayveil.synthesis.estimates import Visits
 from wayveil.trips.history import AS_READ
 from wayveil.trips.trips import Trips
 from wayveil.world.world import World
@@ -152,13 +154,31 @@ def test_large_tables_are_thresholded():
     assert abs(len(table.generate(seed=1)) - 5_000) < 60
 
 
-def test_shares_must_leave_something_for_the_pairs():
-    with pytest.raises(ParameterError, match="leave something"):
+def test_shares_are_no_more_than_the_whole():
+    with pytest.raises(ParameterError, match="more than the whole"):
         measure(
-            TapCounts(stops_share=Fraction(1, 2), times_share=Fraction(1, 2)),
+            TapCounts(stops_share=Fraction(2, 3), times_share=Fraction(1, 2)),
             taps([[(0, 1)]]),
             Gate(Event(), Budget(1), SeededBits(0)),
         )
+
+
+def test_what_needs_are_not_about_is_not_bought_and_taps_are_drawn_from_the_rest():
+    asked = {"total": Fraction(1, 100), "hours": Fraction(3, 100), "boardings": Fraction(91, 100)}
+    raw, gate = busy_day(np.random.default_rng(3)), Gate(Event(), Budget(1), SeededBits(2))
+    table = measure(TapCounts().serving(asked), raw, gate)
+    assert [spend.label for spend in gate.budget.spends] == ["visits per stop", "visits per time bin"]
+    assert gate.budget.spent == 1
+    private = table.generate(seed=5)
+    assert len(private) == table.total
+    for of, margin in ((private.location, table.stops), (private.time // HOUR % 24, table.times)):
+        np.testing.assert_allclose(np.bincount(of, minlength=len(margin)), margin, atol=60)
+    assert table.estimate(Visits(("stop",)), private).low is not None
+    assert table.estimate(Visits(("stop", "hour")), private) is None
+    both = TapCounts().serving({**asked, "stop-hours": Fraction(1, 10)})
+    assert both.stops_share + both.times_share < 1
+    default = TapCounts().serving(DEFAULT_PARTS)
+    assert default.stops_share + default.times_share < 1
 
 
 def test_the_table_lists_stops_times_and_pairs():

@@ -7,7 +7,7 @@ import pytest
 
 from ring_networks import ring_of_stops
 from wayveil.accuracy.numbers import Numbers, judge_numbers
-from wayveil.accuracy.posterior import find_posterior
+from wayveil.accuracy.posterior import best_guess, find_posterior
 from wayveil.accuracy.ranks import rank_ranges, say_rank
 from wayveil.answers.trends import _adjust
 from wayveil.errors import RefusedError
@@ -15,6 +15,7 @@ from wayveil.mechanisms.tap_counts import TapCounts
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.units import Event
 from wayveil.run import make_release
+from wayveil.synthesis.estimates import Estimate
 from wayveil.synthesis.noise_sums import half_width
 from wayveil.trips.history import AS_READ
 from wayveil.trips.trips import Trips
@@ -45,6 +46,25 @@ def test_intervals_hold_at_the_top_of_a_list_as_they_do_over_all_cells(kind):
     assert 0.92 <= np.mean(everywhere) <= 0.995
     if kind == "mostly empty":
         assert np.mean(by_law) < 0.85
+
+
+@pytest.mark.parametrize("scale", [4.0, 12.0, 30.0])
+def test_a_list_adds_up_and_its_busiest_are_as_they_were_counted(scale):
+    rng, rows = np.random.default_rng(7), []
+    for _ in range(6):
+        true = np.floor(rng.lognormal(1, 1.5, 1_500))
+        noisy = np.rint(true + rng.laplace(0, scale, 1_500))
+        variance, fourth = laws(true, scale)
+        shown = best_guess(Estimate.within(noisy, half_width(variance, fourth), variance, fourth))
+        cut, top = np.maximum(noisy, 0), noisy > 3 * scale
+        assert (shown.values[top] == noisy[top]).all()
+        assert (shown.values >= 0).all()
+        assert ((shown.low <= shown.values) & (shown.values <= shown.high)).all()
+        off = [np.abs(each - true).sum() / true.sum() for each in (shown.values, cut)]
+        rows.append([shown.values.sum() / true.sum() - 1, cut.sum() / true.sum() - 1, *off])
+    adds_up, cut_adds_up, off, cut_off = np.mean(rows, axis=0)
+    assert abs(adds_up) < 0.2 * cut_adds_up
+    assert off < 0.95 * cut_off
 
 
 def test_small_numbers_are_told_apart_however_far_noise_reaches():

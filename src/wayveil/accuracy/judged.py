@@ -77,7 +77,7 @@ class JudgedRelease(ReleasedTrips):
         if scaling is None or believed.interval is None:
             return found
         low, high = scaling.widen(found.values, believed.interval)
-        return replace(believed, low=low, high=high, variance=None, fourth=None)
+        return replace(believed, low=low, high=high, fourth=None)
 
     def sharpen(self, kind: str, cells: Ints, values: Floats) -> Floats:
         """Noisy counts in place of what the trips show, in cells whose count stands out of its noise and is believed.

@@ -17,7 +17,7 @@ from wayveil.accuracy.distances import find_verdict, judge_errors
 from wayveil.accuracy.find_bands import find_even_bands
 from wayveil.accuracy.judged import JudgedRelease
 from wayveil.accuracy.misfits import MEAN_ERROR, MISFIT, TOGETHER, least_together
-from wayveil.accuracy.posterior import believe_estimate, mean_errors
+from wayveil.accuracy.posterior import believe_estimate, best_guess, mean_errors
 from wayveil.accuracy.ranks import MOST, can_rank, rank_ranges
 from wayveil.accuracy.verdicts import Verdict
 from wayveil.arrays import Floats, Ints
@@ -28,10 +28,15 @@ from wayveil.synthesis.estimates import Estimate, Interval, Visits
 from wayveil.synthesis.model import OfTaps
 from wayveil.synthesis.noise_sums import NORMAL_95
 from wayveil.synthesis.tallies import VISIT_KINDS, Tally, tally
+from wayveil.synthesis.tap_table import TapTable
 from wayveil.world.grid import Grid
 
 HOLDS = "The true number lies between low and high in 95 of 100 cases (docs/accuracy.md)."
 NO_RANKS = "Which of these numbers are the largest is not known: noise alone would sort them as far apart."
+NOT_COUNTED = (
+    "This release counted stops and hours, but not both together, as no need is about both: "
+    '--need "boardings per stop and hour" has them counted.'
+)
 NO_INTERVAL = "The interval of a single number is not known."
 # Classes of all trips (durations, distances) add up to the number of trips, which was bought: of what visits have in
 # common, they have so much.
@@ -134,7 +139,8 @@ class Judged:
 def judge_numbers(release: JudgedRelease, numbers: Numbers, *, anyway: bool = False) -> Judged:
     """Find what is known of these numbers; refuse them where all are noise or public knowledge is as good.
 
-    With `anyway`, they leave all the same, and the words say what they are.
+    So are taps by stop and hour that were drawn as if the two had nothing to do with each other. With `anyway`, they
+    leave all the same, and the words say what they are.
     """
     release = release.whole
     numbers = _best_guess(release, numbers)
@@ -142,8 +148,10 @@ def judge_numbers(release: JudgedRelease, numbers: Numbers, *, anyway: bool = Fa
     low, high = _ends(release, numbers)
     grid = isinstance(release.world, Grid)
     judged = Judged(numbers.values, low, high, verdict, say_of_what(release.datasheet), grid)
-    if verdict is not None and not verdict.useful and not anyway:
-        raise RefusedError(f"{judged.said} {WANTED}")
+    table = release.model if isinstance(release.model, TapTable) else None
+    made_up = table is not None and len(table.keys) == 0 and numbers.kind == "stop-hours"
+    if (made_up or (verdict is not None and not verdict.useful)) and not anyway:
+        raise RefusedError(f"{judged.said or NOT_COUNTED} {WANTED}")
     return judged
 
 
@@ -168,7 +176,10 @@ def useful_among(release: JudgedRelease, kinds: Iterable[str | None]) -> list[bo
 def _best_guess(release: JudgedRelease, numbers: Numbers) -> Numbers:
     """Take numbers as they were counted, where they were; trips only blur what a count tells."""
     kind, cells, known = numbers.kind, numbers.cells, numbers.known
-    if kind is None or cells is None or known is not None:
+    if known is not None:
+        known = best_guess(known)
+        return replace(numbers, values=known.values, known=known)
+    if kind is None or cells is None:
         return numbers
     keys = next((keys for keys, name in VISIT_KINDS.items() if name == kind), None)
     if isinstance(release.model, OfTaps) and keys is not None and numbers.exact:
@@ -176,7 +187,7 @@ def _best_guess(release: JudgedRelease, numbers: Numbers) -> Numbers:
         if found is None or found.low is None:
             return numbers
         # All cells together tell what to believe of some.
-        known = replace(believe_estimate(found), variance=None, fourth=None).take(cells)
+        known = best_guess(found).take(cells)
         return replace(numbers, values=known.values, known=known)
     if numbers.counted is not None:
         values = release.sharpen(numbers.counted, cells, numbers.values)

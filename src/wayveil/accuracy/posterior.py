@@ -44,6 +44,8 @@ CLOSE: Final = 0.05
 TRACE: Final = 0.3
 # From so many Laplace variables on, their sum is taken for normal.
 NORMAL_FROM: Final = 40.0
+# A count of taps stands out of its noise from so many scales of it on. Set on simulated lists, Oyster and Buenos Aires.
+CLEAR: Final = 3.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,6 +101,23 @@ def believe_estimate(known: Estimate) -> Estimate:
         return known
     found = find_posterior(known.values, known.variance, known.fourth)
     return known if found is None else replace(known, low=found.low, high=found.high, mean=found.mean)
+
+
+def best_guess(known: Estimate) -> Estimate:
+    """Take numbers as they were counted where they stand out of their noise, else what all cells together let expect.
+
+    Noise that is cut at zero makes small numbers add up to too many; a mean would be too low for the busiest. Noise
+    lifts counts over the line, so that as much is taken from the others as brings the list to its sum.
+    """
+    believed = believe_estimate(known)
+    if believed.mean is None or believed.low is None or believed.high is None or known.variance is None:
+        return believed
+    sure = known.values > CLEAR * np.sqrt(known.variance / 2)
+    others = believed.mean.sum() - known.values[sure].sum()
+    left = np.clip(others / max(believed.mean[~sure].sum(), 1e-9), 0.0, 1.0)
+    values = np.where(sure, known.values, left * believed.mean)
+    ends = np.minimum(believed.low, values), np.maximum(believed.high, values)
+    return Estimate(values, *ends, mean=believed.mean)
 
 
 def mean_errors(known: Estimate) -> Floats:

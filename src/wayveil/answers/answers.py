@@ -22,7 +22,7 @@ from wayveil.answers.visit_counts import Counted, count_routes, count_visits_of
 from wayveil.errors import ParameterError, RefusedError
 from wayveil.showing import show
 from wayveil.sources.frames import to_pandas
-from wayveil.synthesis.estimates import Estimate, Key, Runs
+from wayveil.synthesis.estimates import Key, Runs
 from wayveil.synthesis.model import OfTaps
 from wayveil.trips.trips import Trips
 from wayveil.trips.windows import gram_counts
@@ -89,9 +89,7 @@ def answer_question(release: JudgedRelease, asked: Asked, *, anyway: bool = Fals
         counted = _count(release, asked)
     whole = question not in ("load", "delay")
     judged = judge_numbers(release, _numbers(release, asked, counted), anyway=anyway)
-    table = pl.DataFrame(
-        {**counted.keys, **with_bars(counted.found, judged, whole=whole, below=question == "delay")}
-    )
+    table = pl.DataFrame({**counted.keys, **with_bars(judged, whole=whole, below=question == "delay")})
     if question in SORTED:
         table = table.with_columns(**judged.rank_columns())
     if question in ("most-used", "least-used") and not judged.can_rank and not anyway:
@@ -144,12 +142,12 @@ def _count(release: JudgedRelease, asked: Asked) -> Counted:
     return count_visits_of(release, GROUPED[asked.question], asked.filters, asked.by)
 
 
-def with_bars(found: Estimate, judged: Judged, *, whole: bool, below: bool = False) -> dict[str, pl.Series]:
+def with_bars(judged: Judged, *, whole: bool, below: bool = False) -> dict[str, pl.Series]:
     """Answers with the ends of their bars, in whole taps if asked; empty where nothing is known.
 
     Nobody taps a negative number of times, so cutting at zero loses no true number. A vehicle may be early.
     """
-    ends = np.stack([found.values, judged.low, judged.high])
+    ends = np.stack([judged.values, judged.low, judged.high])
     if whole:
         ends = np.stack([np.rint(ends[0]), np.floor(ends[1]), np.ceil(ends[2])])
     kind = pl.Int64 if whole else pl.Float64

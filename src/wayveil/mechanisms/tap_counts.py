@@ -15,12 +15,13 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import ClassVar, Self
 
+import numpy as np
 from pydantic import Field
 
 from wayveil.counting.counter import Counter
 from wayveil.counting.protocol import Encoding
 from wayveil.errors import ParameterError
-from wayveil.mechanisms.mechanism import HOURS, Mechanism, typical_cells
+from wayveil.mechanisms.mechanism import DEFAULT_PARTS, HOURS, Mechanism, typical_cells
 from wayveil.mechanisms.shared_fields import MaxVisits, Share, noise_aware_threshold, visit_contribution
 from wayveil.mechanisms.time_axis import TimeAxis, time_bins
 from wayveil.privacy.gate import Gate
@@ -31,6 +32,7 @@ from wayveil.world.timebins import TimeBins
 from wayveil.world.timed import TimedAlphabet, VisitBin, VisitStop
 from wayveil.world.world import World
 
+NOTHING = np.zeros(0, np.int64)
 # The least part of the budget that a histogram keeps when nobody needs it: single taps are drawn from all three.
 LEAST = Fraction(1, 40)
 
@@ -68,7 +70,8 @@ class TapCounts(Mechanism):
     stops_share: Share = Field(Fraction(1, 4), description="Share of epsilon for the histogram of stops.")
     times_share: Share = Field(
         Fraction(1, 10),
-        description="Share of epsilon for the histogram of time bins; the rest buys stops and time bins together.",
+        description="Share of epsilon for the histogram of time bins; the rest buys stops and time bins together, if "
+        "there is any.",
     )
     dense_cells: int = Field(
         1_000_000,
@@ -81,12 +84,15 @@ class TapCounts(Mechanism):
     )
 
     def serving(self, parts: Mapping[str, Fraction], districts: str | None = None) -> Self:
-        """Share the budget between stops, time bins and both; what nobody needs keeps the least."""
+        """Share the budget between stops, time bins and both; what nobody needs keeps the least.
+
+        Where needs are said and none is about both together, these are not bought: taps are drawn from the other two.
+        """
         if {"stops_share", "times_share"} & self.model_fields_set:
             return self
-        stops, times, _ = share_out(
-            (parts.get("boardings"), parts.get("hours"), parts.get("stop-hours")), parts.get("total")
-        )
+        wanted = parts.get("boardings"), parts.get("hours"), parts.get("stop-hours")
+        both = "stop-hours" in parts or parts == DEFAULT_PARTS
+        stops, times, *_ = share_out(wanted if both else wanted[:2], parts.get("total"))
         return self.model_copy(update={"stops_share": stops, "times_share": times})
 
     def cells_told(self, world: World) -> Sequence[tuple[float, Fraction]]:
@@ -103,11 +109,10 @@ class TapCounts(Mechanism):
         )
         contribution = visit_contribution(self.name, gate.unit, self.max_visits)
         both_share = 1 - self.stops_share - self.times_share
-        if both_share <= 0:
-            raise ParameterError(
-                "stops_share and times_share must leave something for stops and times together"
-            )
-        for_stops, for_times, for_pairs = gate.budget.split([self.stops_share, self.times_share, both_share])
+        if both_share < 0:
+            raise ParameterError("stops_share and times_share are more than the whole together")
+        shares = [self.stops_share, self.times_share, *([both_share] if both_share else [])]
+        for_stops, for_times, *for_pairs = gate.budget.split(shares)
         both = TimedAlphabet(counter.world, bins)
 
         def ask(
@@ -117,19 +122,24 @@ class TapCounts(Mechanism):
             return gate.histogram(label, exact, contribution, price, threshold=threshold)
 
         limit = None
-        if both.size > self.dense_cells:
-            limit = noise_aware_threshold(bins.count, self.false_cells, gate.scale(contribution, for_pairs))
+        if both.size > self.dense_cells and for_pairs:
+            limit = noise_aware_threshold(bins.count, self.false_cells, gate.scale(contribution, *for_pairs))
         stops = ask("visits per stop", VisitStop(), counter.world.size, for_stops)
         times = ask("visits per time bin", VisitBin(bins), bins.count, for_times)
-        cells = ask("visits per stop and time bin", both, both.size, for_pairs, limit)
+        pairs = [ask("visits per stop and time bin", both, both.size, price, limit) for price in for_pairs]
+        keys, counts = next(((each.keys, each.counts) for each in pairs), (NOTHING, NOTHING))
         return TapTable(
             counter.world,
             bins,
             stops.counts,
             times.counts,
-            cells.keys,
-            cells.counts,
-            (stops.question.scale, times.question.scale, cells.question.scale),
+            keys,
+            counts,
+            (
+                stops.question.scale,
+                times.question.scale,
+                sum((each.question.scale for each in pairs), Fraction(0)),
+            ),
             limit,
             earlier,
             gaussian=gate.budget.currency == "rho",

@@ -14,6 +14,7 @@ from math import exp, inf, log
 import numpy as np
 from numpy.typing import NDArray
 
+from wayveil.accuracy.posterior import CLEAR
 from wayveil.arrays import Floats, Ints
 from wayveil.counting.local import LocalCounter
 from wayveil.errors import RefusedError
@@ -131,7 +132,8 @@ class Forecast:
                 if need.question not in scales:  # so much noise that it is not asked for
                     return [inf] * 2 * len(counted)
                 truth, shown = told._try(need, epsilon, scales)
-                everywhere = np.abs(shown - truth).mean(axis=0).sum() / max(truth.sum(), 1.0)
+                guess = _guess(truth, shown, scales[need.question])
+                everywhere = np.abs(guess - truth).mean(axis=0).sum() / max(truth.sum(), 1.0)
                 found += [_judge(need, epsilon, truth, shown).median, float(everywhere)]
             return found
 
@@ -325,6 +327,15 @@ def _geography_of(world: World) -> Geography:
 def _root(cells: int) -> Fraction:
     """Return how much the noise of a sum of so many cells is larger than that of one."""
     return Fraction(max(cells, 1) ** 0.5).limit_denominator(100)
+
+
+def _guess(truth: Floats, counts: NDArray[np.float64], scale: float) -> NDArray[np.float64]:
+    """Return what would be shown of tries: counts that stand out of their noise, and about the usual of all others."""
+    hidden = counts <= CLEAR * scale
+    many = np.maximum(hidden.sum(axis=1, keepdims=True), 1)
+    usual = (hidden * truth).sum(axis=1, keepdims=True) / many
+    differ = (hidden * (truth - usual) ** 2).sum(axis=1, keepdims=True) / many
+    return np.where(hidden, usual + differ / (differ + 2 * scale**2) * (counts - usual), counts)
 
 
 def _judge(

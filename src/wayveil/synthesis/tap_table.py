@@ -33,7 +33,8 @@ TRACE = 1e-3
 class TapTable(Model):
     """Noisy visits per stop, per time bin, and per pair of both (`counts` at the cells `keys`, stop x bins + bin).
 
-    `scales` are the noise scales of the three. With a `threshold`, pairs that are not listed fell below it. `earlier`
+    `scales` are the noise scales of the three. With a `threshold`, pairs that are not listed fell below it; where none
+    is listed, taps are drawn from stops and time bins as if they had nothing to do with each other. `earlier`
     are the same counts of earlier releases, the oldest first, which the numbers follow. `gaussian`: the noise is
     Gaussian, and scales are its variances.
     """
@@ -76,13 +77,17 @@ class TapTable(Model):
             (times, of_times, places[1], len(self.stops)),
         ):
             value, variance = margin, noise_of_one
-            if self.threshold is None:
+            if self._has_all_pairs:
                 summed = np.bincount(place, cells, len(margin))
                 noise = others * of_cells
                 value = (value / variance + summed / noise) / (1 / variance + 1 / noise)
                 variance = 1 / (1 / variance + 1 / noise)
             merged.append((value, variance))
         return merged
+
+    @property
+    def _has_all_pairs(self) -> bool:
+        return len(self.counts) == len(self.stops) * len(self.times)
 
     @cached_property
     def _believed(self) -> list[tuple[Floats, float]]:
@@ -162,8 +167,12 @@ class TapTable(Model):
     def generate(self, seed: int | None = None) -> Trips:
         """One trip with one visit per tap."""
         rng = np.random.default_rng(seed)
-        copies = round_keeping_total(self.consistent(), rng)
-        location, bin_ = np.divmod(np.repeat(self.keys, copies), self.bins.count)
+        pairs, expected = self.keys, self.consistent()
+        if len(pairs) == 0:
+            stops, times = self.margins()
+            expected = np.outer(stops, times).ravel() / max(self.total, 1.0)
+            pairs = np.arange(len(expected))
+        location, bin_ = np.divmod(np.repeat(pairs, round_keeping_total(expected, rng)), self.bins.count)
         offsets = np.arange(len(location) + 1, dtype=np.int64)
         return timed_trips(self.world, self.bins, location.astype(np.int32), bin_, offsets, rng)
 
