@@ -59,7 +59,55 @@ def test_a_sentence_and_its_fields_are_the_same_need(sentence, fields):
 
 
 @pytest.mark.parametrize(
-    "sentence", ["how many dogs", "boardings per stop, on Mondays", "boardings, within ten"]
+    ("sentence", "said"),
+    [
+        ("top ten stops", "boardings per stop, top 10"),
+        ("the 20 busiest stations within 15%", "boardings per stop, top 20, within 15 %"),
+        ("Boardings at each station; top 50; +-5 percent", "boardings per stop, top 50, within 5 %"),
+        ("OD between zones", "trips between districts"),
+        ("OD matrix", "trips between stops"),
+        ("trips between zones of our zones.geojson", "trips between districts of our zones.geojson"),
+        ("load on line 5 in the morning peak", "load of route 5, 7 to 9"),
+        ("load of route 14, 4-6 pm", "load of route 14, 16 to 18"),
+        ("rides per hour, error below 3 %", "boardings per hour, within 3 %"),
+        ("boardings per line and hour", "boardings per route and hour"),
+        (
+            "change vs last month in boardings per stop, 20 %",
+            "change since the release before of boardings per stop, at least 20 %",
+        ),
+    ],
+)
+def test_needs_are_understood_as_people_write_them(sentence, said):
+    need = Need.parse(sentence)
+    assert str(need).startswith(said)
+    assert Need.parse(str(need)) == need
+
+
+@pytest.mark.parametrize(
+    ("sentence", "meant"),
+    [
+        ("bordings per stop", "boardings per stop"),
+        ("daily boardings at each station", "boardings per stop"),
+        ("alighting pr stop, top 20", "alightings per stop"),
+        ("line loads", "load per line"),
+    ],
+)
+def test_a_slip_is_asked_about_and_not_guessed(sentence, meant):
+    with pytest.raises(ParameterError, match=f"not understood \\(did you mean '{meant}'"):
+        Need.parse(sentence)
+
+
+@pytest.mark.parametrize(
+    "sentence", ["boardings, within 0 %", "boardings, top 0", "boardings, 9 to 7", "boardings, within 150 %"]
+)
+def test_a_need_that_makes_no_sense_says_which_part(sentence):
+    with pytest.raises(ParameterError, match=f"the need '{sentence}': (within|top|hours): "):
+        Need.parse(sentence)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    ["how many dogs", "boardings per stop, on Mondays", "boardings, within ten", "boardings, 5 %, 10 %"],
 )
 def test_what_is_not_understood_lists_what_is(sentence):
     with pytest.raises(ParameterError, match=r"understood are: total; boardings per stop;"):
@@ -277,6 +325,19 @@ def test_check_warns_before_a_release_that_would_be_noise(city, capsys, monkeypa
     assert "will be noise" in said
     assert "This would help: a longer period" in said
     assert "at most this sure after epsilon 1: 73 %, 3: 95 %, 10: 99.995 %, 52: more than 99.9999 %" in said
+
+
+@pytest.mark.parametrize("make", [rides, lambda *few, **who: boardings(rides(*few, **who))])
+def test_a_tiny_file_gets_no_bound_recommended_but_what_would_help(city, capsys, monkeypatch, make):
+    make(120, riders=60).write_csv("rides.csv")
+    monkeypatch.setattr(sys, "argv", ["wayveil", "check", "rides.csv", "-w", "city.zip", "--quiet"])
+    with pytest.raises(SystemExit):
+        main()
+    said = " ".join(capsys.readouterr()[0].split())
+    assert "recommended" not in said
+    assert "whatever the rides of a rider count as, the 50 busiest stops would be noise" in said
+    assert "do not release this as it is" in said
+    assert "This would help: a longer period" in said
 
 
 def test_the_datasheet_sets_what_is_reached_beside_what_was_promised(city, capsys, monkeypatch):

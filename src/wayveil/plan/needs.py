@@ -10,10 +10,11 @@ Needs are public, and so is what follows from them: the part of epsilon that eac
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from fractions import Fraction
 from typing import Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from wayveil.errors import ParameterError
 from wayveil.mechanisms.mechanism import DEFAULT_PARTS, typical_cells
@@ -40,23 +41,64 @@ class Asked:
 
 
 ASKED: Mapping[str, Asked] = {
-    "total": Asked("total", ("trips in all", "rides in all", "taps in all", "number of trips")),
-    "boardings": Asked("boardings per stop", ("boardings", "taps per stop", "stops")),
-    "stop-hours": Asked("boardings per stop and hour", ("taps per stop and hour",)),
-    "hours": Asked("boardings per hour", ("hours", "trips per hour", "taps per hour")),
+    "total": Asked(
+        "total", ("trips in all", "taps in all", "number of trips", "ridership", "total ridership")
+    ),
+    "boardings": Asked("boardings per stop", ("boardings", "taps per stop", "stops", "trips per stop")),
+    "stop-hours": Asked(
+        "boardings per stop and hour",
+        ("taps per stop and hour", "boardings per hour and stop", "boardings per stop per hour"),
+    ),
+    "hours": Asked("boardings per hour", ("hours", "trips per hour", "taps per hour", "hourly trips")),
     "routes": Asked("boardings per route", ("taps per route",), {"trips": LINES}),
     "route-hours": Asked("boardings per route and hour", ("taps per route and hour",), {"trips": LINES}),
     "alightings": Asked("alightings per stop", ("alightings",), {"taps": ENDS}),
-    "districts": Asked("trips between districts", (), {"taps": ENDS}),
-    "journeys": Asked("trips between stops", (), {"taps": ENDS}),
-    "edges": Asked("load per line", ("line-load", "line load", "load"), {"taps": ENDS}),
+    "districts": Asked("trips between districts", ("od between districts",), {"taps": ENDS}),
+    "journeys": Asked("trips between stops", ("od between stops", "od matrix", "od"), {"taps": ENDS}),
+    "edges": Asked(
+        "load per line", ("line-load", "line load", "load", "loads", "load of lines"), {"taps": ENDS}
+    ),
 }
-_WORDS = {words: name for name, asked in ASKED.items() for words in (name, asked.words, *asked.also)}
-_CHANGE = re.compile(r"change (?:against|since) (?:last \w+|the release before) of (?P<rest>.+)")
+_CHANGE = re.compile(
+    r"change (?:against|since|from|vs\.?) (?:last \w+|the \w+ before) (?:of|in) (?P<rest>.+)", re.IGNORECASE
+)
+_DISTRICTS = re.compile(
+    r"(?:trips|rides|flows|od) between (?:districts|zones) of (?P<districts>.+)", re.IGNORECASE
+)
+_ROUTE = re.compile(r"load (?:of|on) (?:route|line) (?P<route>.+)", re.IGNORECASE)
+_NUMBER = {"five": 5, "ten": 10, "twenty": 20, "fifty": 50, "hundred": 100}
+_MANY = rf"(?:\d+|{'|'.join(_NUMBER)})\b"
+_PEAKS = {"morning": (7, 9), "afternoon": (16, 18), "evening": (16, 18)}
+# What may be added to a question, wherever it stands.
 _CLAUSES = {
-    "top": re.compile(r"(?:the )?(?:top|busiest|largest) (?P<top>\d+)|the (?P<also>\d+) (?:busiest|largest)"),
-    "within": re.compile(r"(?:within|at least) (?P<within>[\d.]+) ?%"),
-    "hours": re.compile(r"(?P<first>\d{1,2}) (?:to|-) (?P<last>\d{1,2})(?: h)?"),
+    "within": re.compile(
+        r"[,;]? *(?:(?:to )?within|at least|[+]/?-|±|error (?:below|under|of))? *"
+        r"(?P<within>\d[\d.]*) ?(?:%|per ?cent)",
+        re.IGNORECASE,
+    ),
+    "top": re.compile(
+        rf"[,;]? *\b(?:the )?(?:(?:top|busiest|largest) (?P<top>{_MANY})|(?P<also>{_MANY}) (?:busiest|largest|top)\b)",
+        re.IGNORECASE,
+    ),
+    "hours": re.compile(
+        r"(?:[,;]| from| between) *(?P<first>\d{1,2})(?::00)? ?(?:am)? ?(?:to|-|–|and) ?"
+        r"(?P<last>\d{1,2})(?::00)?(?: ?(?P<half>am|pm|h))?(?= *(?:[,;]|$))",
+        re.IGNORECASE,
+    ),
+    "peak": re.compile(
+        rf"[,;]?(?: *in)?(?: *the)? *\b(?P<peak>{'|'.join(_PEAKS)})(?: peak| rush hour)\b", re.IGNORECASE
+    ),
+}
+# Other words for the same; a question is looked up by what they become.
+_SAME = {
+    r"\b(?:by|(?:for|of|at|on|in) (?:each|every))\b": "per",
+    r"\b(?:stations?|stops)\b": "stop",
+    r"\b(?:lines?|routes)\b": "route",
+    r"\b(?:zones?|district)\b": "districts",
+    r"\brides\b": "trips",
+    r"\b(boarding|alighting)\b": r"\1s",
+    r"\b(?:origin-destination|o-d|flows)\b": "od",
+    r"^the | +$": "",
 }
 # Parts of epsilon: of the needed questions together, and the least of one. What is left makes whole trips of them.
 NEEDED = Fraction(95, 100)
@@ -64,6 +106,8 @@ LEAST = Fraction(3, 100)
 # Always bought, as they cost next to nothing: nobody believes a release whose total is wrong.
 CHEAP = {"total": Fraction(1, 100), "hours": Fraction(3, 100)}
 BUSY_HOURS = 12
+# Words as close to a question as this are taken for a slip.
+NEAR = 0.75
 # The middle one of the 24 hours of a day has about this part of the rides, one over it.
 USUAL_HOUR = 45
 USUAL_DISTRICTS = 8
@@ -114,15 +158,23 @@ class Need(Part):
     @classmethod
     def parse(cls, sentence: str) -> "Need":
         """Read a need from a sentence; what is not understood is refused with what is."""
-        head, *clauses = [part.strip() for part in sentence.strip().rstrip(".").split(",")]
-        fields: dict[str, Any] = {}
-        changed = _CHANGE.fullmatch(head)
+        head, fields = sentence.strip().rstrip("."), dict[str, Any]()
+        for name, pattern in _CLAUSES.items():
+            found = pattern.search(head)
+            if found is not None:
+                fields |= _clause(name, found)
+                head = head[: found.start()] + head[found.end() :]
+        changed = _CHANGE.fullmatch(head.strip())
         if changed is not None:
             fields["change"], head = True, changed["rest"]
-        fields |= _question(head, sentence)
-        for clause in clauses:
-            fields |= _clause(clause, sentence)
-        return cls(**fields)
+        fields |= _question(head.strip(), sentence)
+        try:
+            return cls(**fields)
+        except ValidationError as error:
+            first = error.errors()[0]
+            place = ".".join(str(part) for part in first["loc"])
+            said = first["msg"].removeprefix("Value error, ")
+            raise ParameterError(f"the need {sentence!r}: {f'{place}: ' if place else ''}{said}") from None
 
     def __str__(self) -> str:
         said = ASKED[self.question].words
@@ -149,29 +201,39 @@ def say_understood() -> str:
 
 
 def _question(head: str, sentence: str) -> dict[str, Any]:
-    known = re.fullmatch(r"trips between districts of (?P<file>\S+)", head)
-    if known is not None:
-        return {"question": "districts", "districts": known["file"]}
-    known = re.fullmatch(r"load of (?:route|line) (?P<route>.+)", head)
-    if known is not None:
-        return {"question": "edges", "route": known["route"]}
-    name = _WORDS.get(re.sub(r"\b(by|for each|of each)\b", "per", head.lower()))
-    if name is None:
-        raise ParameterError(f"the need {sentence!r} is not understood; {say_understood()}")
-    return {"question": name}
+    for name, pattern in (("districts", _DISTRICTS), ("edges", _ROUTE)):
+        known = pattern.fullmatch(head)
+        if known is not None and "," not in head:
+            return {"question": name, **known.groupdict()}
+    said = _in_our_words(head)
+    words = {
+        _in_our_words(each): name for name, asked in ASKED.items() for each in (asked.words, *asked.also)
+    }
+    if said not in words and head not in ASKED:
+        near = get_close_matches(said, words, 1, NEAR)
+        meant = f" (did you mean {ASKED[words[near[0]]].words!r}?)" if near else ""
+        raise ParameterError(f"the need {sentence!r} is not understood{meant}; {say_understood()}")
+    return {"question": words.get(said, head)}
 
 
-def _clause(clause: str, sentence: str) -> dict[str, Any]:
-    for name, pattern in _CLAUSES.items():
-        found = pattern.fullmatch(clause)
-        if found is None:
-            continue
-        if name == "top":
-            return {"top": int(found["top"] or found["also"])}
-        if name == "within":
-            return {"within": float(found["within"]) / 100}
-        return {"hours": (int(found["first"]), int(found["last"]))}
-    raise ParameterError(f"{clause!r} in the need {sentence!r} is not understood; {say_understood()}")
+def _in_our_words(head: str) -> str:
+    said = head.lower()
+    for pattern, word in _SAME.items():
+        said = re.sub(pattern, word, said)
+    return said
+
+
+def _clause(name: str, found: re.Match[str]) -> dict[str, Any]:
+    if name == "top":
+        many = (found["top"] or found["also"]).lower()
+        return {"top": _NUMBER.get(many) or int(many)}
+    if name == "within":
+        return {"within": float(found["within"].rstrip(".")) / 100}
+    if name == "peak":
+        return {"hours": _PEAKS[found["peak"].lower()]}
+    first, last = int(found["first"]), int(found["last"])
+    later = 12 * ((found["half"] or "").lower() == "pm" and last < 12)
+    return {"hours": (first + later * (first < last), last + later)}
 
 
 def read_needs(said: str | Sequence[str | Need], *, taps: bool) -> list[Need]:
