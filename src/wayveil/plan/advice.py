@@ -16,7 +16,19 @@ from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.mechanisms.tap_counts import TapCounts
 from wayveil.plan.outlook import Forecast
 from wayveil.plan.tap_units import advise_units, say_unit
-from wayveil.plan.telling import BOUNDS_HEADER, HEADER, Bound, Told, plan_riders, say_remedies, tell_answers
+from wayveil.plan.telling import (
+    BUSY,
+    HEADER,
+    NOT_SO,
+    Bound,
+    Told,
+    plan_riders,
+    say_bounds,
+    say_help,
+    say_question,
+    say_remedies,
+    tell_answers,
+)
 from wayveil.privacy.units import Event, Trip
 from wayveil.releases.order import default_mechanism
 from wayveil.simulate.crowd import Crowd
@@ -61,9 +73,7 @@ class Advice:
         """Say it in sentences and a small table."""
         found = [f"seems to be {self.rows}: {self.why}"]
         found += self.fit.lines() if self.fit is not None and self.fit.moves else []
-        if self.bounds:
-            found.append(BOUNDS_HEADER)
-            found += [row.words(chosen=row.most == self.most) for row in self.bounds]
+        found += say_bounds(self.bounds, self.most)
         found += [HEADER, *(each.words for each in self.told)] if self.told else []
         return [*found, *(f"note: {note}" for note in self.notes)]
 
@@ -135,8 +145,9 @@ def advise_trips(trips: Trips, *, pairs: bool, epsilon: float = 1.0, feed: Path 
     if refused:
         advice.values["mechanism"] = NoisyPrefixTree.name
         advice.notes.append(
-            f"too few trips for this epsilon: the default mechanism would refuse them. {NoisyPrefixTree.name} accepts "
-            "them, but most of its numbers will be noise. Use a longer period or a larger epsilon"
+            f"{NOT_SO}: too few trips for epsilon {epsilon:g}, the default mechanism would refuse them. "
+            f"{NoisyPrefixTree.name} accepts them, but most of its numbers will be noise. "
+            f"{say_help(told, epsilon, say_question(BUSY))}"
         )
     advice.conclude(None if refused or visits == "taps" else told, epsilon)
     if trips.time is not None and feed is not None:

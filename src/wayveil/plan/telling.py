@@ -1,5 +1,6 @@
 """Preview that `check` gives of a plan before it is followed: noise and typical errors, by question and by bound."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import log
 
@@ -36,6 +37,9 @@ class Told:
 HEADER = f"{'what the command would give':>40} | noise of one number (95 %) | typical error"
 # A typical number that is off by more than this says nothing.
 NOISE_FROM = 0.5
+NOT_SO = "do not release this as it is"
+# Busy stops, which most files are released for.
+BUSY = Need(question="boardings", top=50)
 
 
 def tell_answers(told: Forecast, epsilon: float) -> list[Told]:
@@ -45,9 +49,13 @@ def tell_answers(told: Forecast, epsilon: float) -> list[Told]:
     for need in TOLD:
         if need.question in scales and (told.timed or "hours" not in need.question):
             (each,) = told.at([need], epsilon)
-            words = ASKED[need.question].words + ("" if need.top is None else f", top {need.top}")
-            found.append(Told(words, scales[need.question] * log(20), each.median))
+            found.append(Told(say_question(need), scales[need.question] * log(20), each.median))
     return found
+
+
+def say_question(need: Need) -> str:
+    """Name a question and its cells, however exact."""
+    return ASKED[need.question].words + ("" if need.top is None else f", top {need.top}")
 
 
 def say_remedies(told: Forecast, epsilon: float) -> list[str]:
@@ -58,22 +66,21 @@ def say_remedies(told: Forecast, epsilon: float) -> list[str]:
         return []
     said = f"with epsilon {epsilon:g} these will be noise: {', '.join(each.question for each in lost)}"
     if len(lost) == len(answers):
-        said = f"do not release this as it is: with epsilon {epsilon:g} every number will be noise"
-    enough = next(
-        (
-            each
-            for each in (epsilon * factor for factor in (1.5, 2, 3, 5, 7, 10))
-            if all(
-                row.typical <= NOISE_FROM
-                for row in tell_answers(told, each)
-                if row.question == lost[0].question
-            )
-        ),
-        None,
-    )
+        said = f"{NOT_SO}: with epsilon {epsilon:g} every number will be noise"
+    return [f"{said}. {say_help(told, epsilon, lost[0].question)}"]
+
+
+def say_help(told: Forecast, epsilon: float, question: str) -> str:
+    """Say what would make a question more than noise: another file, or so much epsilon."""
+
+    def is_clear(enough: float) -> bool:
+        rows = [row for row in tell_answers(told, enough) if row.question == question]
+        return bool(rows) and rows[0].typical <= NOISE_FROM
+
+    enough = next(filter(is_clear, (epsilon * factor for factor in (1.5, 2, 3, 5, 7, 10))), None)
     works = ["a longer period", "larger places (stations, districts) in the list of places"]
     works += [] if enough is None else [f"--epsilon {enough:g}"]
-    return [f"{said}. This would help: {', or '.join(works)}"]
+    return f"This would help: {', or '.join(works)}"
 
 
 @dataclass(frozen=True)
@@ -92,8 +99,18 @@ class Bound:
 
     def words(self, *, chosen: bool) -> str:
         """One row of a table."""
-        row = f"{self.most:>34} | {self.weight:>10.2f} | {f'+-{self.noise:,.0f}':>22} | {self.typical:.0%}"
+        off = f"{self.typical:.0%}" if self.typical < 1 else "noise"
+        row = f"{self.most:>34} | {self.weight:>10.2f} | {f'+-{self.noise:,.0f}':>22} | {off}"
         return row + ("   <- recommended" if chosen else "")
+
+
+def say_bounds(rows: Sequence[Bound], chosen: int | None) -> list[str]:
+    """Return the table of bounds; where busy stops would be noise with all of them, say so: none is recommended."""
+    least = min((row.typical for row in rows), default=0.0)
+    if least >= NOISE_FROM:
+        said = "whatever the rides of a rider count as, the 50 busiest stops would be noise"
+        return [f"{said}: typical error {least:.0%} at best"]
+    return [BOUNDS_HEADER, *(row.words(chosen=row.most == chosen) for row in rows)] if rows else []
 
 
 BOUNDS_HEADER = (
@@ -129,5 +146,5 @@ def _tell_bound(told: Forecast, bound: int, epsilon: float) -> Bound:
     scale = told.scales(epsilon).get("boardings")
     if scale is None:
         return Bound(bound, 1 / told.stands_for, log(20) * bound / epsilon, 1.0)
-    (busiest,) = told.at([Need(question="boardings", top=50)], epsilon)
+    (busiest,) = told.at([BUSY], epsilon)
     return Bound(bound, 1 / told.stands_for, log(20) * scale, busiest.median)
