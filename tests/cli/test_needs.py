@@ -159,7 +159,7 @@ def test_shares_follow_the_parts_and_by_hand_they_stay():
     assert by_hand.serving(parts) == by_hand
     taps = TapCounts().serving(parts)
     assert taps.stops_share > Fraction(4, 5)
-    assert taps.times_share + taps.stops_share < 1
+    assert taps.times_share + taps.stops_share == 1  # nobody needs both together
     assert TapCounts(stops_share="1/2").serving(parts).stops_share == Fraction(1, 2)
 
 

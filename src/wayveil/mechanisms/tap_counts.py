@@ -4,7 +4,7 @@ Guarantee
     epsilon-differential privacy for the unit that the release names (pure, no delta).
     Reason: one visit adds one to one cell of each histogram. A unit of visits (event, points, window) moves a
     histogram by as many visits as it has; a unit of trips by at most `max_visits` per trip, since only the first
-    `max_visits` visits of a trip are counted. The three histograms are paid with their shares of epsilon.
+    `max_visits` visits of a trip are counted. The histograms are paid with their shares of epsilon.
     Earlier releases that it follows are public: the filter over them is post-processing.
     Attacked by the audits registered for `tap-counts`.
 
