@@ -10,6 +10,7 @@ import pytest
 from bare_release import bare_release
 from ring_networks import ring_of_stops
 from wayveil.accuracy.accuracy import Accuracy
+from wayveil.accuracy.bands import Bands
 from wayveil.accuracy.distances import KindEvidence, find_public, with_sizes
 from wayveil.accuracy.find_bands import find_even_bands
 from wayveil.accuracy.judging import _judge_stops
@@ -351,3 +352,17 @@ def test_routes_that_a_timetable_shares_out_are_not_as_sure_as_the_stops_that_we
         note = release.ask(question).note
         assert note.startswith("Tap-ins per ")
         assert "the whole error is not known" in note
+
+
+def test_what_is_made_of_numbers_that_are_refused_is_refused_unless_it_is_known():
+    """A tree refused visits per stop, and showed the same visits by route and by trips that pass a stop."""
+    bad = give_verdict("stops", 40, 100.0, 0.6, 0.5, sure=True)
+    length = give_verdict("lengths", 9, 100.0, 0.6, 0.5, sure=True)
+    band = Bands(np.ones(1), -np.ones(1), np.ones(1), None)
+    release = known(bad)
+    release = replace(release, known_accuracy=Accuracy({"total": band}, (bad, length), None, TRIPS))
+    for question in ("routes", "durations", "distances"):
+        with pytest.raises(RefusedError, match="no better than public knowledge; do not use"):
+            release.ask(question)
+    held = replace(release, known_accuracy=Accuracy({"stops": band}, (bad, length), None, TRIPS))
+    assert held.ask("routes").table.height

@@ -216,6 +216,8 @@ def _verdict_on(release: JudgedRelease, numbers: Numbers) -> Verdict | None:
         return seen.about(values)
     # Of what is made of numbers that have no interval, no more than noise is known.
     sure = base.sure and (not release.accuracy.bands or _is_held(release, numbers.kind))
+    if not sure and not base.useful:
+        return replace(base, kind=numbers.what, sizes=base.sizes[-1:])
     beside = MEAN_ERROR * TOGETHER * _not_shown(release, numbers)
     found = find_verdict(numbers.what, *numbers.pairs, beside, sure=sure, whole=numbers.whole)
     return found.about(numbers.values)

@@ -155,6 +155,8 @@ def _made_of(release: JudgedRelease, question: str, by: Period | None) -> str | 
     """The kind of question of which the numbers of another are made: those at a stop by hour, of stops and hours."""
     if by is not None and question in AT_STOPS:
         return "stop-hours"
+    if question in CLASS and "visits" not in release.accuracy.bands:
+        return "lengths"  # without intervals, classes are worth no more than numbers of stops
     return MADE_OF.get(question) or trip_kind(release, question)
 
 

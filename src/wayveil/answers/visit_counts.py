@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from wayveil.accuracy.judged import JudgedRelease
 from wayveil.answers.filters import Filters, days_of, require_dates, require_weekdays
+from wayveil.answers.questions import say_visits
 from wayveil.answers.trip_periods import WEEKDAYS, Period
 from wayveil.errors import ParameterError
 from wayveil.synthesis.estimates import HOURS, Estimate, Key, Visits, count_visits, weekday_of
@@ -24,7 +25,7 @@ from wayveil.trips.trips import Trips
 from wayveil.world.network import Network
 from wayveil.world.world import World
 
-TIMETABLE: Final = "Routes are not in this release: tap-ins are shared out by the timetable."
+TIMETABLE: Final = "Routes are not in this release: {visits} are shared out by the timetable."
 THINNED: Final = (
     " At the sensitive stops taps were counted with a chance of {chance:.3g}: numbers there are of those."
 )
@@ -94,7 +95,8 @@ def count_routes(release: JudgedRelease, filters: Filters, by: tuple[Period, ...
     if plain and known is None:
         flow = Estimate(route_boardings(release.trips, network) * release.each_stands_for)
         again = partial(route_boardings, network=network)
-        return Counted(name_rows(release, Visits(("route",))), flow, TIMETABLE, "stops", again=again)
+        note = TIMETABLE.format(visits=say_visits(release))
+        return Counted(name_rows(release, Visits(("route",))), flow, note, "stops", again=again)
     return count_visits_of(release, ("route",), filters, by)
 
 
