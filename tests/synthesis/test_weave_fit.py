@@ -129,6 +129,24 @@ def test_shares_of_kinds_change_before_the_trips_of_a_kind_do():
     assert uneven[2] < uneven[0]
 
 
+def test_each_sweep_expects_the_shares_that_the_one_before_found():
+    """Trips of one kind explain what is wanted: sweep by sweep the other is given up, at no cost."""
+    blocks, walks, features = features_of()
+    kind = np.arange(features.size) % 2
+    wanted, variance = 40 * dense(blocks, walks)[kind == 1].mean(axis=0), np.full(features.cells, 20.0)
+    share, dual = [], []
+    for sweeps in (1, 2, 4):
+        found = fit_weights(
+            features, wanted, lambda _: variance, 40.0, kind=kind, freedom=3.0, sweeps=sweeps, iterations=500
+        )
+        assert abs(found.weight.sum() - 40) < 1e-6
+        share.append(found.weight[kind == 1].sum() / 40)
+        dual.append(np.abs(found.dual).sum())
+    assert share == sorted(share)
+    assert share[2] > (share[0] + 1) / 2
+    assert dual[2] < dual[0]
+
+
 def test_a_fit_that_starts_at_its_end_stays_there():
     blocks, walks, features = features_of()
     wanted = np.random.default_rng(4).random(features.size) @ dense(blocks, walks)

@@ -75,7 +75,7 @@ class _Ways(NamedTuple):
 class DrivenWays:
     """Drivers on a grid, who learn from round to round what edges cost."""
 
-    rare = 1 / (2 * len(DRIVE_CHOICES))
+    rare, family = 1 / (2 * len(DRIVE_CHOICES)), np.arange(len(DRIVE_CHOICES))
 
     def __init__(self, demand: Demand, grid: Grid, settings: Generation) -> None:
         self.demand, self.settings, self.costs = demand, settings, Costs(grid, settings)
@@ -249,7 +249,8 @@ def _route(
     trip = np.repeat(np.arange(len(count)), count)
     leg = np.flatnonzero(trip[1:] == trip[:-1])
     legs = Legs(np.full(len(leg), METRES_PERTURBED), trip[leg], points[leg], points[leg + 1])
-    return join_legs(legs, route_legs(costs, legs, learnt, rng), len(count))
+    # Trees over all cells are large.
+    return join_legs(legs, route_legs(costs, legs, learnt, rng, tries=2), len(count))
 
 
 @njit(cache=True)

@@ -95,8 +95,6 @@ ASKED_ABOUT = {
     "hour": "trips that begin in an hour",
     "length": "trips with so many stops",
 }
-# Tables of lengths that are read again to see how far off visits are.
-READ_AGAIN = 24
 # The kinds of question of `synthesis.tallies` whose cells they are.
 KINDS = {
     "origin": "boardings",
@@ -164,8 +162,9 @@ def _guess_on_grids(
     blocks, found = measured.blocks().all(), [_expect_visits(measured, released, rng)]
     if "edge" not in measured.noisy:
         riders, other = (_count_cells(blocks["edge"], trips) for trips in (released, again))
-        # Next to such noise a misfit of nothing tells nothing.
-        seen, seen_again = (_Seen(each, each, np.zeros(1), 1e12) for each in (riders, other))
+        # Next to noise of all visits a misfit of nothing tells nothing.
+        noise = float(released.visits) ** 2
+        seen, seen_again = (_Seen(each, each, np.zeros(1), noise) for each in (riders, other))
         if riders.any():
             error = _compare(ASKED_ABOUT["edge"], seen, seen_again, measured.settings, len(released), rng)
             found.append(replace(error, kind="edges", asked=False))
@@ -173,12 +172,12 @@ def _guess_on_grids(
 
 
 def _expect_visits(measured: NoisyBlocks, released: Trips, rng: np.random.Generator) -> ExpectedError:
-    """Read the lengths of the released trips again off tables with noise."""
+    """Read the lengths of the released trips again, off 24 tables with noise."""
     edges, known = measured.blocks().length_edges, measured.believe("length")
     exact = np.bincount(np.searchsorted(edges, released.lengths, side="right") - 1, minlength=len(edges))
     deviation = known.deviation * sqrt(len(known.value) / len(edges))
     many, off = float(released.visits), []
-    for noise in rng.laplace(0.0, deviation / sqrt(2), (READ_AGAIN, len(edges))):
+    for noise in rng.laplace(0.0, deviation / sqrt(2), (24, len(edges))):
         noisy = CellEstimates(exact + noise, deviation)
         law = read_lengths(noisy, None, edges, float(len(released)), measured.settings)
         off.append(LengthLaw(edges, law.value).visits - many)

@@ -192,7 +192,9 @@ _WALKS = np.array([kind.walks for kind in ROUTE_CHOICES])
 class RoutedWays:
     """Riders of a network, who choose between lines and roads; what edges cost them is learnt from round to round."""
 
-    rare = 1 / 8
+    rare = 1 / 5
+    # Whoever counts alike, straight or via somewhere.
+    family = np.array([2 * kind.way + kind.via for kind in ROUTE_CHOICES])
 
     def __init__(self, demand: Demand, network: Network, settings: Generation) -> None:
         self.demand, self.settings, self.costs = demand, settings, Costs(network, settings)
@@ -270,11 +272,15 @@ class RoutedLegs(NamedTuple):
     legs: Ints
 
 
-def route_legs(costs: Costs, legs: Legs, learnt: Floats, rng: np.random.Generator) -> list[RoutedLegs]:
-    """Route all legs, graph by graph."""
+def route_legs(
+    costs: Costs, legs: Legs, learnt: Floats, rng: np.random.Generator, tries: int = 8
+) -> list[RoutedLegs]:
+    """Route all legs, graph by graph.
+
+    Each destination tries a few of the graphs, so that few trees have to grow; other destinations try others.
+    """
     settings, (kind, trip, start, end) = costs.settings, legs
-    # Each destination tries two of the graphs, so that few trees have to grow; other destinations try others.
-    number = (end * 31 + trip % 2) % settings.graphs
+    number = (end * 31 + trip % tries) % settings.graphs
     number = np.where(_PERTURBED[kind], number, 0)
     order = np.lexsort((end, number, kind))
     cuts = np.flatnonzero(np.diff(kind[order] * settings.graphs + number[order])) + 1

@@ -48,6 +48,7 @@ RETIRED = frozenset(
         "fewest_trips", "early", "sweeps", "strong_from", "feedback_weak", "flow_floor", "cost_range", "detours",
         "least_share", "rare", "least_kinds", "trees", "lines", "edges", "waits", "trust", "ends_off", "exchanges",
         "solver", "freedom", "shrinkage", "ends", "routes", "drives", "lengths", "streets", "on_list", "errors",
+        "freedoms",
     }
 )  # fmt: skip
 Weights = dict[str, Fraction]
@@ -206,10 +207,10 @@ class Generation(_Settings):
     spread: float = Field(0.2, ge=0, description="log-normal spread of the costs of lines, edges and waits")
     wait: float = Field(300.0, gt=0, description="seconds of waiting for the median line, and of boarding")
     feedback: float = Field(0.6, ge=0, le=2, description="exponent with which fitted flows change costs")
-    freedoms: tuple[float, float] = Field(
-        (500.0, 8.0),
-        description="how many times cheaper it is to change the shares of ways to travel than the trips of each: in "
-        "early rounds on a network, which are there to learn them, and otherwise",
+    learning: tuple[float, int] = Field(
+        (8.0, 4),
+        description="how many times cheaper it is to change the shares of ways to travel than the trips of each, and "
+        "how often an early round on a network, which is there to learn them, starts over from those that it found",
     )
     anywhere: float = Field(
         0.1,

@@ -35,7 +35,7 @@ from wayveil.world.world import World
 class WalkedWays:
     """Walks over a list that repeat earlier visits as people do."""
 
-    rare, rounds, first_shares = 0.0, 1, np.ones(1)
+    rare, family, rounds, first_shares = 0.0, np.zeros(1, np.int64), 1, np.ones(1)
 
     def __init__(self, demand: ListDemand, world: World, table: MoveTable) -> None:
         self.demand, self.world = demand, world

@@ -59,11 +59,15 @@ def add_times(
 class Ways(Protocol):
     """Draws supports, and learns from their fits how people choose ways.
 
-    Kinds of ways with a smaller share than `rare` are given up in the last of the `rounds`.
+    Families of kinds with a smaller share than `rare`, and kinds with a smaller share of their `family`, are given up
+    in the last of the `rounds`.
     """
 
     @property
     def rare(self) -> float: ...
+
+    @property
+    def family(self) -> Ints: ...
 
     @property
     def rounds(self) -> int: ...
@@ -89,8 +93,8 @@ def weave(measured: NoisyBlocks, rng: np.random.Generator) -> "Woven":
         with step(f"weaving, round {turn} of {ways.rounds}"):
             last = turn == ways.rounds
             support = ways.draw(count if last else min(count, settings.least), shares, rng)
-            freedom = settings.freedoms[int(last or isinstance(world, Grid))]
-            found = target.fit_support(support, len(shares), freedom, dual)
+            sweeps = 1 if last or isinstance(world, Grid) else settings.learning[1]
+            found = target.fit_support(support, len(shares), sweeps, dual)
             dual = found.fit.dual
             shares = _choose_shares(found.kinds, ways, before_last=turn == ways.rounds - 1)
             ways.learn(found)
@@ -100,7 +104,9 @@ def weave(measured: NoisyBlocks, rng: np.random.Generator) -> "Woven":
 def _choose_shares(fitted: Floats, ways: Ways, *, before_last: bool) -> Floats:
     """Return the shares of kinds to draw next: a hundredth of those that may come back, none of the rare in the end."""
     if before_last:
-        shares = np.where(fitted >= min(ways.rare, float(fitted.max())), fitted, 0.0)
+        whole = np.bincount(ways.family, fitted)[ways.family]
+        kept = (whole >= min(ways.rare, float(whole.max()))) & (fitted >= ways.rare * whole)
+        shares = np.where(kept, fitted, 0.0)
     else:
         shares = np.maximum(fitted, (ways.first_shares > 0) / 100)
     return shares / shares.sum()

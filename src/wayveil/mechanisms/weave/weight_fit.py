@@ -7,9 +7,11 @@ support, with shares k of the kinds, the one that minimises
 
 over the answers y with variances v, where A_q says how much each trip adds to answer q, and f is how much cheaper it is
 to change the shares of kinds than the trips of each. Its dual has one number per answer and no constraint:
-(n / f) log sum_c k_c (mean_j in c exp(A_j . x))^f - y . x + sum_q v_q x_q^2 / 2,  minimised by L-BFGS. A is never
-written out: a trip adds one to one cell of each block, or spreads one over its moves, so both products are sums over
-short lists of cells, compiled.
+(n / f) log sum_c k_c (mean_j in c exp(A_j . x))^f - y . x + sum_q v_q x_q^2 / 2,  minimised by L-BFGS. Where shares
+are to be learnt, the fit starts over from those that it found: free shares at once would have no smooth dual.
+
+A is never written out: a trip adds one to one cell of each block, or spreads one over its moves, so both products are
+sums over short lists of cells, compiled.
 """
 
 import os
@@ -34,8 +36,6 @@ from wayveil.world.walk_blocks import Block, Walks, count_parts, measure_norms
 MOST_WORKERS = 8
 # The solver stops when a step gains less log-likelihood: far less than the noise is worth.
 TOLERANCE = 0.3
-# Of a grid whose single edges were not asked for: what steps gain there moved no figure on three simulated cities.
-TOLERANCE_COARSE = 3.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,16 +199,17 @@ def fit_weights(
     iterations: int,
     kind: Ints | None = None,
     freedom: float = 1.0,
+    sweeps: int = 1,
     start: Floats | None = None,
     tolerance: float = TOLERANCE,
 ) -> FittedWeights:
     """Return weights of a support that explain the wanted cells.
 
     `allow` gives the variances of cells from what even weights add to them, `kind` the kind of each trip, and `start`
-    is the dual point of an earlier, similar fit.
+    is the dual point of an earlier, similar fit. Each of the `sweeps` expects the shares that the one before found.
     """
     kind = np.zeros(features.size, np.int64) if kind is None else kind[features.trip]
-    drawn = np.bincount(kind) / features.size
+    drawn = expected = np.bincount(kind) / features.size
     with ThreadPoolExecutor(len(features.shares)) as pool:
         even = features.add_up(np.full(features.size, total / features.size), pool)
         # Cells that no trip reaches say nothing: their dual stays zero, and the solver does not see them.
@@ -227,8 +228,9 @@ def fit_weights(
             share = np.bincount(kind, weight, len(drawn)) / features.size
             mean = share / np.maximum(drawn, 1e-300)
             tilt = (mean / mean.max()) ** (freedom - 1)
-            whole = float(share @ tilt) / float(mean.max())
-            weight *= (tilt * (total / features.size / whole / mean.max()))[kind]
+            whole = float((expected * mean) @ tilt) / float(mean.max())
+            more = tilt * expected / np.maximum(drawn, 1e-300)
+            weight *= (more * (total / features.size / whole / mean.max()))[kind]
             return weight, top + log(mean.max()) + log(whole) / freedom
 
         def dual(z: Floats) -> tuple[float, Floats]:
@@ -242,11 +244,14 @@ def fit_weights(
         if start is not None:
             # On another support the earlier point may put all weight on a handful of trips: then zero is nearer.
             begin = min(begin, start[reached] / unit, key=lambda z: dual(z)[0])
-        found, steps = minimise(dual, begin, iterations, tolerance / total)
-        weight, _ = weights(found * unit)
+        steps = 0
+        for _ in range(sweeps):
+            begin, more = minimise(dual, begin, iterations, tolerance / total)
+            weight, _ = weights(begin * unit)
+            expected, steps = np.bincount(kind, weight, len(drawn)) / total, steps + more
         fitted = features.add_up(weight, pool)
     of_support, x = np.empty(features.size), np.zeros(features.cells)
-    of_support[features.trip], x[reached] = weight, found * unit
+    of_support[features.trip], x[reached] = weight, begin * unit
     return FittedWeights(of_support, x, fitted, even, steps)
 
 
@@ -299,11 +304,10 @@ class Target:
     total: float
     settings: Generation
 
-    def fit_support(
-        self, support: Support, kinds: int, freedom: float, start: Floats | None
-    ) -> FittedSupport:
-        """Return weights of a support, and the shares of so many kinds that go with them."""
+    def fit_support(self, support: Support, kinds: int, sweeps: int, start: Floats | None) -> FittedSupport:
+        """Return weights of a support, and the shares of so many kinds that go with them, learnt in so many sweeps."""
         features = Features(self.blocks, support.walks)
+        # Of a grid whose single edges were not asked for, smaller gains moved no figure.
         coarse = "turn" in self.blocks and "edge" not in self.blocks
         found = fit_weights(
             features,
@@ -312,9 +316,10 @@ class Target:
             self.total,
             iterations=self.settings.iterations,
             kind=support.kind,
-            freedom=freedom,
+            freedom=self.settings.learning[0],
+            sweeps=sweeps,
             start=start,
-            tolerance=TOLERANCE_COARSE if coarse else TOLERANCE,
+            tolerance=TOLERANCE * (10 if coarse else 1),
         )
         shares = np.bincount(support.kind, found.weight, kinds) / found.weight.sum()
         return FittedSupport(support, features, found, shares)
