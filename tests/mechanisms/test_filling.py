@@ -17,6 +17,7 @@ from wayveil.privacy.budget import Budget
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.units import Trip
 from wayveil.simulate.week import simulate_week
+from wayveil.trips.trips import Trips
 from wayveil.world.timebins import TimeBins
 
 CITY = ring_of_stops(60, seconds=300, skip=2, routes=3)
@@ -62,11 +63,33 @@ def test_a_filled_tree_has_the_trips_visits_stops_and_hours_that_it_lost(name):
 
 
 @pytest.mark.parametrize("name", TREES)
+def test_as_many_visits_as_in_the_data_go_where_their_trip_has_been(name):
+    """Riders come back to the same stops; trips filled with a new stop each time would show too many riders there."""
+    counted = WEEKS.cut(8)
+    share = counted.repeats() / counted.visits
+    filled = measured(TREES[name](HALF), epsilon=4)[0].generate(1)
+    assert share > 0.2
+    assert filled.repeats() / filled.visits == pytest.approx(share, abs=0.05)
+
+
+def test_repeats_are_counted_among_the_first_visits_of_a_trip():
+    weeks = Trips(np.array([1, 2, 1, 2, 2, 3, 3], np.int32), np.array([0, 4, 4, 7]), CITY)
+    assert weeks.repeats() == 3
+    assert [LocalCounter(weeks).repeats(most).counts.tolist() for most in (1, 2, 3, 4)] == [
+        [0],
+        [0],
+        [2],
+        [3],
+    ]
+
+
+@pytest.mark.parametrize("name", TREES)
 def test_all_of_epsilon_is_booked_and_none_of_it_twice(name):
     _, gate = measured(TREES[name](HALF))
     booked = {spend.label: spend.price for spend in gate.budget.spends}
     assert sum(booked.values()) == gate.budget.total
-    margins = booked["visits per stop"] + booked.get("visits per time bin", 0)
+    asked = ("visits to a stop again", "visits per stop", "visits per time bin")
+    margins = sum(booked.get(label, 0) for label in asked)
     assert margins == HALF * gate.budget.total
 
 

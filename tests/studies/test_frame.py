@@ -14,7 +14,7 @@ from wayveil.lab.studies.exhibits import study_record
 from wayveil.lab.studies.figure_verdicts import NOT_MEASURED, compare, falls, grows, judge
 from wayveil.lab.studies.lab import Lab, StudySource
 from wayveil.lab.studies.run_study import find_study, run_study, studies
-from wayveil.lab.studies.sources import changed, digest_text, noted, page_sources, sources_of
+from wayveil.lab.studies.sources import changed, digest, digest_text, noted, page_sources, sources_of
 from wayveil.lab.studies.study import CellOutcome, Claim, Exhibit, Study, StudyPart, figures
 from wayveil.lab.studies.study_page import study_page
 from wayveil.lab.studies.study_results import Results, summarise
@@ -232,6 +232,12 @@ def test_a_digest_changes_with_what_changes_figures_and_with_nothing_else():
     for old, new in (("LIMIT = 3", "LIMIT = 4"), ("int = 2", "int = 3"), ("return LIMIT", "return 3")):
         assert digest_text(MODULE.replace(old, new), ("Tree.grow",)) != before
     assert digest_text(MODULE.replace("return 1", "return 2"), ("*",)) != digest_text(MODULE, ("*",))
+    field = "x = Field({}, description={}, ge=0)\n"
+    one, long, other = (
+        digest_text(field.format(*parts), ())
+        for parts in (("1", "'é'"), ("1", "'longer'\n # why\n 'words'"), ("2", "'é'"))
+    )
+    assert one == long != other
 
 
 def test_sources_are_what_was_called(tmp_path):
@@ -283,3 +289,36 @@ def test_cells_of_older_code_are_not_mixed_with_new_ones(lab, monkeypatch):
     run_study("toy", quick, workers=1)
     with pytest.raises(ParameterError, match=r"made with older code \(since then changed: files.py\)"):
         run_study("toy", quick, workers=1)
+
+
+def test_cells_of_parts_apart_alone_are_made_anew_where_their_code_changed(lab, monkeypatch):
+    stale, today = (
+        {"files.py": {"functions": ["*"], "digest": one}} for one in ("0", digest("files.py", ("*",)))
+    )
+    made = []
+
+    def whole(setting, repetition):
+        made.append("apart")
+        return measure(setting, repetition)
+
+    def counted(setting, repetition):
+        made.append("other")
+        return measure(setting, repetition)
+
+    def with_releases(lab):
+        study = toy(lab, ("ours",))
+        parts = [replace(part, measure=counted) for part in study.parts]
+        apart = StudyPart("releases", study.parts[0].settings[:1], whole, apart=True)
+        return replace(study, parts=(*parts, apart))
+
+    monkeypatch.setattr(run, "find_study", lambda name, lab: with_releases(lab))
+    monkeypatch.setattr(run, "code_of", lambda name: (today, stale))
+    quick = replace(lab, scale="quick")
+    run_study("toy", quick, workers=1)
+    made.clear()
+    monkeypatch.setattr(run, "code_of", lambda name: (today, today))
+    _, results = run_study("toy", quick, workers=1)
+    assert made == ["apart"]
+    assert results.apart == today
+    run_study("toy", quick, workers=1)
+    assert made == ["apart"]

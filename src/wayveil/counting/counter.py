@@ -82,6 +82,16 @@ class Counter(ABC):
         counted = self.exact(Count(1, _count_trips))
         return SparseCounts.dense(np.array([counted.counts.sum()]), counted.parts)
 
+    def repeats(self, most: int) -> SparseCounts:
+        """Return how many visits, of the first `most` of a trip, are at a stop where the trip has been: one cell."""
+
+        def again(trips: Trips) -> tuple[Ints, Ints]:
+            trips = trips.cut(most)
+            return np.zeros(1, np.int64), np.array([trips.repeats()])
+
+        counted = self.exact(Count(1, again))
+        return SparseCounts.dense(np.array([counted.counts.sum()]), counted.parts)
+
     def weight_steps(self, steps: Sequence[int]) -> SparseCounts:
         """Weights of trips by how many rows their unit has (see `count_weight_steps`)."""
         return replace(self.total(count_weight_steps(steps)), parts=PARTS)

@@ -31,6 +31,7 @@ from wayveil.mechanisms.shared_fields import (
 from wayveil.mechanisms.time_axis import public_successors
 from wayveil.privacy.contributions import Contribution
 from wayveil.privacy.gate import Gate
+from wayveil.privacy.questions import SparseCounts
 from wayveil.progress import track
 from wayveil.synthesis.consistency import scale_down
 from wayveil.synthesis.model import Margins, PaidSize
@@ -45,9 +46,9 @@ ONE_NODE_PER_LEVEL = Contribution(per_trip=1)
 BYTES_PER_VISIT = 24
 # Share of a known number of trips that false roots may stand for, and rounds that settle the threshold for it.
 FALSE_TRIPS, ROUNDS = 0.1, 8
-# Of what buys visits per stop and per time bin, the part for time bins, as there are fewer of them; and how many visits
-# of a trip count there at least, as the first few of a week are no picture of it.
-TIMES_PART, FEWEST_VISITS = Fraction(1, 4), 8
+# Of what buys visits per stop and per time bin, the part for time bins, as there are fewer of them, and that for the
+# number of repeats; and how many visits of a trip count there at least, as a week is not like its first few.
+TIMES_PART, REPEATS_PART, FEWEST_VISITS = Fraction(1, 4), Fraction(1, 20), 8
 
 
 @dataclass(frozen=True)
@@ -201,16 +202,23 @@ class TreeMechanism(Mechanism):
         return grow(prefixes, plans, threshold, gate, trips=trips, prune_early=prune_early), size
 
     def _margins(self, counter: Counter, gate: Gate, price: Fraction, bins: TimeBins | None) -> Margins:
-        """Visits per stop and per time bin, of those that the tree uses and some more."""
+        """Visits per stop and per time bin, of those that the tree uses and some more, and how many are repeats."""
         most = max(self.height, FEWEST_VISITS)
         contribution = visit_contribution(self.name, gate.unit, most)
-        part = Fraction(0) if bins is None else TIMES_PART
+
+        def ask(label: str, exact: SparseCounts, part: Fraction) -> Ints:
+            return gate.histogram(label, exact, contribution, price * part).counts
+
+        times = Fraction(0) if bins is None else TIMES_PART
+        repeats = ask("visits to a stop again", counter.repeats(most), REPEATS_PART)
         exact = counter.visits(VisitStop(), counter.world.size, most)
-        stops = gate.histogram("visits per stop", exact, contribution, price * (1 - part)).counts
+        stops = ask("visits per stop", exact, 1 - times - REPEATS_PART)
+        again = float(np.clip(repeats[0] / max(stops.sum(), 1), 0, 1))
         if bins is None:
-            return Margins(stops)
-        exact = counter.visits(VisitBin(bins), bins.count, most)
-        return Margins(stops, gate.histogram("visits per time bin", exact, contribution, price * part).counts)
+            return Margins(stops, again=again)
+        return Margins(
+            stops, ask("visits per time bin", counter.visits(VisitBin(bins), bins.count, most), times), again
+        )
 
 
 def require_room_for_trips(plans: Sequence[LevelPlan], threshold: Threshold, gate: Gate) -> None:

@@ -7,7 +7,8 @@ Guarantee
     included, and costs epsilon / h. Which nodes are expanded depends on noisy counts only, so the levels compose to
     epsilon; consistency and trips are post-processing. A share of epsilon buys the numbers of trips and
     of visits, which one trip moves by one and by 24 at most (in a tall tree, by two heights). With `filling`, another
-    share buys visits per stop, of which a trip moves at most 8, or as many as the tree is high.
+    share buys visits per stop, and how many of them are repeats: a trip moves either by at most 8, or as many as the
+    tree is high.
     Attacked by tests/mechanisms/test_noisy_prefix_tree_audit.py.
 
 Repaired

@@ -5,7 +5,7 @@ Guarantee
     Reason: one trip is in one node of a level, every public candidate is noised, and level l is paid with its
     share of epsilon; the shares are public, positive and add up to one. Which candidates are reachable follows from
     the public timetable. Pruning during growth looks at noisy counts only. The numbers of trips and of visits are
-    bought with a share of their own; with `filling`, visits per stop and per time bin with another.
+    bought with a share of their own; with `filling`, repeats and visits per stop and per time bin with another.
     Attacked by the audits registered for `ppdp`.
 
 Repaired

@@ -6,7 +6,8 @@ Guarantee
     of one tree, in which a trip is in one node per level. Each level is paid with its own share; the shares of a
     sublevel are positive and add up to half of its visit's epsilon / height, which is checked. Which children a node
     can have follows from public things: the taxonomies, the order of time and, if asked for, the network. The numbers
-    of trips and of visits are bought with a share of their own; with `filling`, visits per stop and per time bin too.
+    of trips and of visits are bought with a share of their own; with `filling`, repeats and visits per stop and per
+    time bin too.
     Attacked by the audits registered for `safepath`.
 
 Repaired

@@ -66,9 +66,10 @@ Filling = Annotated[
     Field(
         ge=0,
         lt=1,
-        description="Share of epsilon that buys visits per stop (and, for a quarter of it, per time bin), of the first "
-        "8 visits of a trip or as many as the tree is high: what the tree lost is filled up by them. For taps, which "
-        "may jump; needs a `size_share`. 0: what is lost is lost.",
+        description="Share of epsilon that buys visits per stop (and, for a quarter of it, per time bin; for a "
+        "twentieth, how many go where their trip has been), of the first 8 visits of a trip or as many as the tree is "
+        "high: what the tree lost is filled up by them. For taps, which may jump; needs a `size_share`. 0: what is "
+        "lost is lost.",
     ),
 ]
 ThresholdScales = Annotated[

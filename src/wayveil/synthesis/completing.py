@@ -67,34 +67,51 @@ def fill_up(made: Trips, size: PaidSize, bins: TimeBins | None, rng: np.random.G
     """Fill trips up to as many as there were, where visits were bought by stop: thresholds take most of thin data.
 
     What is missing is known stop by stop and bin by bin, though not in whose trip: every new trip has one of the
-    missing visits, and the others go to any trip, kept ones included, if that comes after what the tree kept of it.
+    missing visits, and the others go to any trip, kept ones included, if that comes after what the tree kept of it. As
+    many as were counted go where their trip has been.
     """
     new = max(round(size.trips) - len(made), 0)
     more = max(round(size.visits) - made.visits, new)
     if size.margins is None or more == 0:
         return made
     margins, total = size.margins, len(made) + new
-    stops = _draw(margins.stops, made.location, size.visits, more, rng)
-    owner = np.concatenate([len(made) + np.arange(new), rng.integers(0, total, more - new)])
-    kept = np.repeat(np.arange(len(made)), made.lengths)
+    stops = np.sort(_draw(margins.stops, made.location, size.visits, more, rng))
+    kept = made.trip_of_visit()
     shown = np.zeros(made.visits, np.int64) if bins is None or made.time is None else bins.bin_of(made.time)
     bin_ = (
         np.zeros(more, np.int64)
         if margins.times is None
         else _draw(margins.times, shown, size.visits, more, rng)
     )
+    first = _apart(stops, round(margins.again * size.visits) - made.repeats(), new, rng)
+    owners = np.concatenate([len(made) + np.arange(new), rng.integers(0, total, len(first) - new)])
+    owners, sizes = rng.permutation(owners), np.diff(np.append(first, more))
     last = np.zeros(total, np.int64)
     np.maximum.at(last, kept, shown)
-    early = np.flatnonzero(bin_ < last[owner])
     if new:
-        owner[early] = len(made) + rng.integers(0, new, len(early))
+        early = np.flatnonzero(np.minimum.reduceat(bin_, first) < last[owners])
+        owners[early] = len(made) + rng.integers(0, new, len(early))
+    owner = np.repeat(owners, sizes)
     every, trip = np.concatenate([shown, np.maximum(bin_, last[owner])]), np.concatenate([kept, owner])
-    order = np.lexsort((every, trip))
+    # Of one moment what was kept comes first, and what was added in any order.
+    turn = np.concatenate([np.arange(made.visits), made.visits + rng.permutation(more)])
+    order = np.lexsort((turn, every, trip))
     location = np.concatenate([made.location, stops]).astype(np.int32)[order]
     offsets = np.concatenate([[0], np.cumsum(np.bincount(trip, minlength=total))]).astype(np.int64)
     if bins is None:
         return Trips(location, offsets, made.world)
     return timed_trips(made.world, bins, location, every[order], offsets, rng)
+
+
+def _apart(stops: Ints, repeats: int, new: int, rng: np.random.Generator) -> Ints:
+    """Of sorted visits, those that begin a run of visits to one stop by one trip: so many are repeats, at random.
+
+    There are at least `new` runs, one for every new trip.
+    """
+    again = rng.permutation(1 + np.flatnonzero(np.diff(stops) == 0))
+    alone = np.ones(len(stops), bool)
+    alone[again[: max(min(repeats, len(stops) - new), 0)]] = False
+    return np.flatnonzero(alone)
 
 
 def _draw(noisy: Ints, shown: AnyInts, visits: float, count: int, rng: np.random.Generator) -> Ints:

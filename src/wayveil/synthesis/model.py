@@ -178,10 +178,14 @@ class KnowsLoss(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Margins:
-    """Noisy visits per stop and, with times, per time bin; of the first visits of a trip."""
+    """Noisy visits per stop and, with times, per time bin; and the share that go to a stop where their trip has been.
+
+    All of them of the first visits of a trip.
+    """
 
     stops: Ints
     times: Ints | None = None
+    again: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -209,6 +209,11 @@ class Trips(ShownRows):
         """The trip index of every visit."""
         return np.repeat(np.arange(len(self)), self.lengths)
 
+    def repeats(self) -> int:
+        """Return how many visits are at a stop where their trip has been before."""
+        stop = self.trip_of_visit() * self.world.size + self.location
+        return self.visits - len(np.unique(stop))
+
     def origins(self) -> NDArray[np.int32]:
         """First location of each trip, -1 for an empty one."""
         out = np.full(len(self), -1, np.int32)

@@ -247,8 +247,9 @@ FAULTS = """## What was our own fault, and what privacy costs
 Of figures that were worse for reasons of ours: what they were before and are now, and what is left to the noise. That
 fault is *mended* where the figure is reached, or by the rule of its study: half of the error (of what was missing) is
 gone at the largest epsilon (bc-transit); the means of our preset, at the same epsilon, reach what is printed (dp-loc;
-of table 4, the network beats three histograms); trips are as long as the riders' weeks (safepath); every method
-releases something at most of its settings (strap). A figure with several parts is mended where all of them are.
+of table 4, the network beats three histograms); trips are as long as the riders' weeks, and nearer to them than an
+empty release (safepath); every method releases something at most of its settings (strap). A figure with several parts
+is mended where all of them are.
 """
 
 
@@ -286,7 +287,7 @@ def faults_table(runs: Iterable[list[dict[str, Any]]]) -> str:
 
 
 def _mended(figure: dict[str, Any]) -> bool:
-    """Whether a figure is reached, or mended by the rule of its study."""
+    """Tell whether a figure is reached, or mended by the rule of its study."""
     return figure["status"] == "reached" or bool(figure.get("mended"))
 
 

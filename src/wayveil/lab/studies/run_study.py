@@ -195,15 +195,26 @@ class Store:
                     "choose another folder"
                 )
         self.code, self.apart = before.get("code", {}), before.get("apart", {})
-        if lab.scale != "tiny" and (others := changed({**self.code, **self.apart})):
+        if lab.scale == "tiny":
+            return
+        if others := changed(self.code):
             raise ParameterError(
                 f"{folder} holds cells made with older code (since then changed: {_short(others)}); choose another "
                 "folder"
             )
+        if self.apart and changed(self.apart):  # cells of these parts alone are made anew
+            for cell in plan(study):
+                if study.part(cell.part).apart:
+                    self._path(cell).unlink(missing_ok=True)
+            self.apart = code_of(study.name)[1]
+            write_whole(note, json.dumps({**before, "apart": self.apart}, indent=1))
+
+    def _path(self, cell: StudyCell) -> Path:
+        return self.cells / f"{cell.key}.json"
 
     def load(self, cell: StudyCell) -> dict[str, Any] | None:
         """A finished cell, or None; one that failed is not finished."""
-        path = self.cells / f"{cell.key}.json"
+        path = self._path(cell)
         if not path.exists():
             return None
         kept: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
@@ -211,7 +222,7 @@ class Store:
 
     def save(self, cell: StudyCell, found: dict[str, Any]) -> None:
         """Keep a cell."""
-        write_whole(self.cells / f"{cell.key}.json", json.dumps(found))
+        write_whole(self._path(cell), json.dumps(found))
 
 
 def _short(value: object) -> str:

@@ -4,7 +4,7 @@ What a study uses is found by running it at its smallest and noting which functi
 modules count as a whole, and so do modules with compiled functions, which no tracer sees. Those of its modules that
 only hold claims and exhibits move no cell: a run may go on after they changed, and its page is made anew. Of every
 module the digest holds those functions and everything outside of functions (constants, fields of classes), without
-imports, comments, docstrings and blanks: what changes no figure makes no record old.
+imports, comments, docstrings, descriptions of parameters and blanks: what changes no figure makes no record old.
 """
 
 import ast
@@ -37,7 +37,7 @@ def sources_of(codes: Iterable[CodeType], own: Path | None = None) -> Sources:
     for code in codes:
         path = Path(code.co_filename)
         # Bodies of modules and classes, which are run when they are imported, have no fast locals.
-        if code.co_flags & inspect.CO_OPTIMIZED and path.is_relative_to(ROOT):
+        if code.co_flags & inspect.CO_OPTIMIZED and path.is_relative_to(ROOT) and path != Path(__file__):
             function = code.co_qualname.partition(".<")[0]
             used.setdefault(str(path.relative_to(ROOT)), set()).add(function)
     if own is not None:
@@ -110,13 +110,16 @@ def _rows(node: Any) -> range:
 
 
 def _without_comments(text: str) -> list[str]:
-    """The lines of a module without comments, docstrings and imports."""
+    """The lines of a module without comments, docstrings, descriptions and imports."""
     lines = text.splitlines()
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type == tokenize.COMMENT:
             row, column = token.start
             lines[row - 1] = lines[row - 1][:column]
-    for node in ast.walk(ast.parse(text)):
+    tree = ast.parse(text)
+    for words in _descriptions(tree):
+        _cut(lines, words)
+    for node in ast.walk(tree):
         gone: list[Any] = [node] if isinstance(node, ast.Import | ast.ImportFrom) else []
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             gone += node.body[:1] if ast.get_docstring(node, clean=False) is not None else []
@@ -124,6 +127,24 @@ def _without_comments(text: str) -> list[str]:
             for row in _rows(one):
                 lines[row] = ""
     return lines
+
+
+def _descriptions(tree: ast.AST) -> list[ast.expr]:
+    """The words about parameters, the last ones first."""
+    calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call))
+    found = [one.value for call in calls for one in call.keywords if one.arg == "description"]
+    return sorted(found, key=lambda one: (one.lineno, one.col_offset), reverse=True)
+
+
+def _cut(lines: list[str], node: Any) -> None:
+    """Blank what stands between the first and the last letter of a node."""
+    first, last = node.lineno - 1, node.end_lineno - 1
+    head = lines[first].encode()[: node.col_offset].decode()
+    tail = lines[last].encode()[node.end_col_offset :].decode()
+    for row in range(first, last):
+        lines[row] = ""
+    lines[last] = tail
+    lines[first] = head + (tail if first == last else "")
 
 
 @contextmanager

@@ -249,7 +249,7 @@ def split_ends(results: Results, grid: str) -> Split:
         costs.append(f"At epsilon {epsilon} {noisy - free:.2f} nats, in so few steps.")
         faults.append(
             f"At epsilon {epsilon} the network without noise, with the study's batches and rates, has {free:.2f} nats, "
-            f"three noisy histograms {counted:.2f}" + ("." if isnan(ours) else f", our preset {ours:.2f}.")
+            f"three noisy histograms {counted:.2f}, our preset's tree of pairs {ours:.2f}."
         )
     return Split(" ".join(costs), " ".join(faults), beats_histograms(results, grid)[0] is True)
 

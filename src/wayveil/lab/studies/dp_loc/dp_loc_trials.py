@@ -27,6 +27,8 @@ from wayveil.privacy.training import Examples
 from wayveil.privacy.units import Trip
 from wayveil.releases.hold import DEFAULT_DELTA
 from wayveil.simulate.taxis import STUDY_BOX, TaxiPoints, simulate_taxis
+from wayveil.synthesis.hops.ends import HOURS, leaf_boxes
+from wayveil.synthesis.hops.hops_model import HopsModel
 from wayveil.synthesis.hops.published import PublishedModel, SourceNet, StudyHopNet
 from wayveil.synthesis.model import Model
 from wayveil.trips.history import MADE_UP
@@ -221,6 +223,8 @@ class DpLocTrials:
             rows += figures(dict(zip(HOPS, hops, strict=True)))
         if name == PUBLISHED:
             rows += figures({ENDS: ends_loss(self.trips[grid](), model).value})  # type: ignore[arg-type]
+        if name == OURS and isinstance(model, HopsModel):
+            rows += figures({ENDS: partition_loss(self.trips[grid](), model)})
         return CellOutcome(rows)
 
     def weave(self, setting: Setting, repetition: int) -> CellOutcome:
@@ -261,7 +265,7 @@ class DpLocTrials:
         return CellOutcome(rows)
 
     def _recurrent(self, grid: str, rate: float) -> CellOutcome:
-        """As many steps over about as many hops as the study's network of hops, which learns from one hop of a trip."""
+        """Take as many steps over about as many hops as the study's network, which learns from one hop of a trip."""
         trips, rng = self.raw(grid, filled=False), np.random.default_rng(0)
         net, hour = HopLstm(trips.world), hours_of(trips)  # type: ignore[arg-type]
         together = max(round(STUDY_BATCH / float((trips.lengths - 1).mean())), 1)
@@ -321,6 +325,31 @@ class DpLocTrials:
         for hour, _, lengths, ends in curves.iter_rows():
             rows += figures({JSD: lengths, EMD: ends}, hour=str(hour))
         return rows
+
+
+def partition_loss(trips: Trips, model: HopsModel) -> float:
+    """Return what origin, destination and hour cost by a partition of pairs and the hours of zones, in nats.
+
+    A count of one for what noise has put below it, as for histograms.
+    """
+    ends, zones = model.ends, model.moves.zones
+    begin, end, hour = (
+        trips.origins().astype(np.int64),
+        trips.destinations().astype(np.int64),
+        hours_of(trips),
+    )
+    first, size = leaf_boxes(
+        ends.starts, np.append(ends.starts[1:], np.int64(1) << 2 * zones.depth), zones.depth
+    )
+    slots = [zones.slots(first[side], first[side] + size) for side in (0, 1)]
+    pairs = np.prod([after - before for before, after in slots], axis=0)
+    trips_in = np.where(pairs > 0, np.maximum(ends.leaves, 1.0), 0.0)
+    leaf = np.searchsorted(ends.starts, zones.pair(begin, end), side="right") - 1
+    chance = trips_in[leaf] / trips_in.sum() / pairs[leaf]
+    assert ends.hours is not None  # these trips have times
+    table = np.maximum(ends.hours.reshape(-1, HOURS), 1.0)
+    chance *= (table / table.sum(axis=1, keepdims=True))[zones.zone(begin, ends.zone_bits), hour]
+    return float(-np.log(chance).mean())
 
 
 def entropy(*columns: Ints) -> float:

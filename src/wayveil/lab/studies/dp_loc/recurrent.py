@@ -32,7 +32,7 @@ class Ways(NamedTuple):
 
 
 class _Seen(NamedTuple):
-    """What a forward pass leaves of every step: gates (entry, forget, cell, exit), cell states and outputs."""
+    """Values that a forward pass leaves of every step: gates (entry, forget, cell, exit), cell states and outputs."""
 
     inputs: Floats
     gates: Floats

@@ -96,8 +96,8 @@ UNIFORM, NONEMPTY, SECONDS = "error, uniform queries", "error, non-empty queries
 FIRST, BOTH = "riders at the commonest first visit", "riders with the commonest first two visits"
 SCALE = "noise scale of a visit's last step, height 2, epsilon 1"
 EACH = "visits per trip"
-# Half of epsilon fills up what thresholds take, a fifth buys how much that is.
-FILLED: dict[str, Any] = {"size_share": Fraction(1, 5), "filling": Fraction(1, 2)}
+# Half of epsilon fills up what thresholds take, a fifth buys how much that is: no false roots are let in for true ones.
+FILLED: dict[str, Any] = {"size_share": Fraction(1, 5), "filling": Fraction(1, 2), "false_roots": 0}
 LONGEST_QUERY = 8
 WARM = 200
 
@@ -212,7 +212,7 @@ class SafePathTrials:
         rows: list[dict[str, Any]] = []
         for name, mechanism in {
             PUBLISHED: _safepath(2, *shape, published=True),
-            OURS: _safepath(2, *shape),
+            OURS: _safepath(2, *shape, **FILLED),
         }.items():
             private, seconds = release_timed(mechanism, arena.raw, "1", _salt(setting, name, repetition))
             place = {"line": f"{name}, {shape[1]} children", "time line": f"{name}, height {shape[0]}"}
@@ -296,7 +296,7 @@ class SafePathTrials:
 LONGEST_TRIP = 50
 
 
-def _safepath(height: int, tall: int, children: int, *, published: bool = False) -> SafePath:
+def _safepath(height: int, tall: int, children: int, *, published: bool = False, **more: Any) -> SafePath:
     """One taxonomy setting for places and times, as in the study."""
     make = SafePath.published if published else SafePath
     made: SafePath = make(
@@ -306,6 +306,7 @@ def _safepath(height: int, tall: int, children: int, *, published: bool = False)
         location_fan_out=children,
         time_height=tall,
         time_fan_out=children,
+        **more,
     )
     return made
 
