@@ -230,7 +230,7 @@ def test_two_columns_say_what_privacy_costs_and_what_was_our_own_fault(folder):
         assert "% without noise." in privacy, label
         assert "% before what thresholds take was filled up" in own, label
     page = studies_page([record])
-    assert "| our own fault, before and now | what privacy costs | mended |" in page
+    assert "| figure | our own fault, before and now | what privacy costs |" in page
     for part in split["Figure 6.9"]:
         assert page.count(part) == 1, "in the table of faults, and nowhere else"
     mended = {one["label"]: one["mended"] for one in record["figures"]}

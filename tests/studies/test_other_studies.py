@@ -156,8 +156,9 @@ def test_the_page_about_studies_tells_every_figure(dp_loc, strap):
     assert text.index("## dp-loc") < text.index("## strap")
     for record in both:
         for one in record["figures"]:
-            scale = "tiny, older code" if one["judged"] else ""  # a tiny run does not keep its code
-            assert f"| {one['label']}: {one['title']} | {scale} | {one['status']} |" in text
+            # A tiny run does not keep its code.
+            judged = f", {one['reached']} of {one['judged']}, tiny (older code)" if one["judged"] else ""
+            assert f"| **{one['label']}**: {one['title']}: *{one['status']}*{judged} | " in text
 
 
 @pytest.mark.parametrize("name", studies())
@@ -184,8 +185,8 @@ def test_a_figure_is_that_of_the_largest_run_that_measured_it():
     small = (("T 1", "not reached", 0, 1, 0, "Small."), ("T 2", "cannot tell", 0, 1, 1, "Also small."))
     text = studies_page([toy_run("quick", TODAY, *small), toy_run("full", TODAY, *large)])
     assert "| [toy](#toy) | full, quick | 1 | 0 | 1 | 0 |" in text
-    assert "| T 1: what | full | reached | 1 of 1 | Large. |" in text
-    assert "| T 2: what | quick | cannot tell | 0 of 1 | Also small. |" in text
+    assert "| **T 1**: what: *reached*, 1 of 1, full | Large. |" in text
+    assert "| **T 2**: what: *cannot tell*, 0 of 1, quick | Also small. |" in text
     assert "| Small." not in text
     assert "Its cells took 7 processor seconds." in text
 
@@ -193,15 +194,15 @@ def test_a_figure_is_that_of_the_largest_run_that_measured_it():
 def test_a_run_with_older_code_is_marked_and_stands_beside_that_of_today():
     old = toy_run("full", OLD, ("T 1", "reached", 1, 1, 0, "Large."))
     text = studies_page([toy_run("quick", TODAY, ("T 1", "not reached", 0, 1, 0, "Small.")), old])
-    assert "| [toy](#toy) | full, older code, quick | 0 | 1 | 0 | 0 |" in text
-    assert "| T 1: what | quick | not reached | 0 of 1 | reached | Small. |" in text
+    assert "| [toy](#toy) | full (older code), quick | 0 | 1 | 0 | 0 |" in text
+    assert "| **T 1**: what: *not reached*, 0 of 1, quick; full (older code): reached | Small. |" in text
     assert text.count("**Made with older code.**") == 1
     unknown = studies_page(
         [toy_run("quick", OLD, ("T 1", "not reached", 0, 1, 0, "Small.")), {**old, "code": {}}]
     )
-    assert "| T 1: what | quick, older code | not reached | 0 of 1 | reached | Small. |" in unknown
+    assert "what: *not reached*, 0 of 1, quick (older code); full (older code): reached | Small. |" in unknown
     alone = studies_page([old])
-    assert "| T 1: what | full, older code | reached | 1 of 1 | Large. |" in alone
+    assert "| **T 1**: what: *reached*, 1 of 1, full (older code) | Large. |" in alone
 
 
 def test_a_planted_change_makes_a_page_without_the_mark_fail(tmp_path, monkeypatch):
@@ -267,7 +268,7 @@ def test_faults_are_counted_by_the_figures_that_a_first_reading_named():
     assert "with a number why not: strap 10a." in text
     assert "5 rows" in text
     assert "4 of them are mended" in text
-    assert "| strap, Figure 8b | quick | reached | Falls. |  | yes |" in text
+    assert "| strap, Figure 8b: *reached*, quick; mended | Falls. |  |" in text
     made[4]["status"] = "not reached"
     assert "1 of the 3 figures" in faults_table(
         [[{**record, "figures": [*made[:4], {**made[4], "mended": False}]}]]

@@ -88,11 +88,10 @@ def study_markdown(record: dict[str, Any], *, tables_only: bool = False) -> str:
         "",
         record["stand_in"],
         "",
-        "| table or figure | what | here | in numbers |",
-        "|---|---|---|---|",
+        "| table or figure | in numbers |",
+        "|---|---|",
         *(
-            f"| {one['label']} | {one['title']} | {one['status']} ({one['reached']} of {one['judged']}) | "
-            f"{one['words']} |"
+            f"| **{one['label']}**: {one['title']}: *{one['status']}*, {_held(one)} | {one['words']} |"
             for one in record["figures"]
             if one["label"] in labels
         ),
@@ -145,7 +144,7 @@ and which parts were run less often than the study did.
 A value is *reached* if the whole 95 % interval of our mean lies within {MARGIN:.0%} of the printed one or on its better
 side, *not reached* if all of it lies beyond; otherwise the run *cannot tell*, so that spread never helps. A figure
 without values is judged by what the study says in words. A run whose code has changed since is marked *older code*: its
-figures are not those of today. A table row shows the largest run with the code of today that measured the figure, and
+figures are not those of today. A row shows the largest run with the code of today that measured the figure, and
 beside it what a larger, older run said. `dp-loc` needs `wayveil[accounting,metrics]`, the others no extra.
 """
 
@@ -177,7 +176,7 @@ def studies_page(records: Iterable[dict[str, Any]]) -> str:
 
 def _run(record: dict[str, Any]) -> str:
     """The name of a run in a table."""
-    return record["scale"] + (", older code" if is_older(record) else "")
+    return record["scale"] + (" (older code)" if is_older(record) else "")
 
 
 def best_figures(runs: list[dict[str, Any]]) -> list[tuple[str, dict[str, Any]]]:
@@ -209,19 +208,20 @@ def _section(runs: list[dict[str, Any]]) -> str:
         ]
         lines += ["", " ".join(filter(None, words)), "", record["stand_in"]]
     larger = [record for record in runs[:1] if len(runs) > 1 and is_older(record)]
-    beside = {one["label"]: f"{one['status']}" for record in larger for one in record["figures"]}
-    head = f"{_run(larger[0])} | " if larger else ""
-    found = best_figures(runs)
-    lines += ["", f"| published | run | status | held | {head}where ours differ, and why |"]
-    lines.append("|---" * (lines[-1].count("|") - 1) + "|")
-    for run, one in found:
-        held = f"{one['reached']} of {one['judged']}" if one["judged"] else ""
-        words, run = one["words"].replace("|", "\\|"), run if one["judged"] else ""
-        other = f"{beside.get(one['label'], '')} | " if larger else ""
-        lines.append(
-            f"| {one['label']}: {one['title']} | {run} | {one['status']} | {held} | {other}{words} |"
-        )
+    beside = {
+        one["label"]: f"; {_run(record)}: {one['status']}" for record in larger for one in record["figures"]
+    }
+    lines += ["", "| published, and what came out | in numbers, and why ours differ |", "|---|---|"]
+    for run, one in best_figures(runs):
+        label, words = one["label"], one["words"].replace("|", "\\|")
+        told = f"*{one['status']}*" + (f", {_held(one)}, {run}" if one["judged"] else "")
+        lines.append(f"| **{label}**: {one['title']}: {told}{beside.get(label, '')} | {words} |")
     return "\n".join(lines) + "\n"
+
+
+def _held(figure: dict[str, Any]) -> str:
+    """Say how many of its values and claims hold."""
+    return f"{figure['reached']} of {figure['judged']}"
 
 
 # Figures that a first reading found worse for reasons of ours, by study: what each is called, and its exhibits.
@@ -257,16 +257,18 @@ def faults_table(runs: Iterable[list[dict[str, Any]]]) -> str:
     """Return the figures that were split into what privacy costs and what was our own fault, of all studies."""
     rows: list[str] = []
     told: list[tuple[str, bool]] = []
+    beside = 0
     for own in runs:
         study, found = own[0]["study"], best_figures(own)
         named = {label for labels in WORSE.get(study, {}).values() for label in labels}
         states = {one["label"]: _mended(one) for _, one in found}
         for run, one in found:
             if one.get("own") or one["label"] in named:
-                mended = {True: "yes", False: "no"}[states[one["label"]]]
+                mended = "mended" if states[one["label"]] else "**not mended**"
                 ours = one.get("own") or one["words"].replace("|", "\\|")
-                parts = f"{study}, {one['label']}", run, one["status"], ours, one.get("privacy", ""), mended
-                rows.append(f"| {' | '.join(parts)} |")
+                about = f"{study}, {one['label']}: *{one['status']}*, {run}; {mended}"
+                rows.append(f"| {about} | {ours} | {one.get('privacy', '')} |")
+                beside += states[one["label"]]
         told += [
             (f"{study} {name}", all(states[label] for label in labels))
             for name, labels in WORSE.get(study, {}).items()
@@ -276,14 +278,13 @@ def faults_table(runs: Iterable[list[dict[str, Any]]]) -> str:
         return ""
     left = ", ".join(name for name, mended in told if not mended)
     count = f"{sum(mended for _, mended in told)} of the {len(told)} figures that a first reading found so are mended"
-    beside = sum(row.endswith("| yes |") for row in rows)
     count += f"; the row of each other one says with a number why not: {left}." if left else "."
     count += (
         f" The table has {len(rows)} rows, one for each part of these figures and of others that the same changes "
         f"moved; {beside} of them are mended."
     )
-    head = "| figure | run | status | our own fault, before and now | what privacy costs | mended |"
-    return "\n".join([FAULTS, count, "", head, "|---|---|---|---|---|---|", *rows, ""])
+    head = "| figure | our own fault, before and now | what privacy costs |"
+    return "\n".join([FAULTS, count, "", head, "|---|---|---|", *rows, ""])
 
 
 def _mended(figure: dict[str, Any]) -> bool:

@@ -35,7 +35,6 @@ def describe(lab: Lab) -> Study:
         ),
         exhibits=exhibits(),
         stand_in="San Francisco's taxis of 2009 are not among our data: simulated taxis drive in the same box, so no "
-        "value is that of the same trips. The published networks draw 10,000 trips in a full run, which makes every "
-        "release three times. Training needs `wayveil[accounting]`, and the distance of ends by hour "
-        "`wayveil[metrics]`.",
+        f"value is that of the same trips. The published networks draw {taxis.FEW:,} trips in a full run. Training "
+        "needs `wayveil[accounting]`, and the distance of ends by hour `wayveil[metrics]`.",
     )

@@ -140,7 +140,7 @@ JSD, EMD, SHARE = "JSD of lengths (bits)", "EMD of ends (metres)", "share found"
 TRAINED = (PUBLISHED, OURS, "od-hops")
 _MOST = max(map(int, TOPS))
 # Trips that the published networks draw in a full run, and the steps that the study took to train each.
-FEW, STUDY_STEPS = 10_000, 9_120
+FEW, STUDY_STEPS = 5_000, 9_120
 
 
 def subjects(lab: Lab) -> dict[str, Mechanism]:

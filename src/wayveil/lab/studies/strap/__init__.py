@@ -9,7 +9,7 @@ from wayveil.lab.studies.study import Setting, Study, StudyPart, crossed
 def describe(lab: Lab) -> Study:
     """Plan the study for a lab."""
     trials = trips_of.StrapTrials(trips_of.cities(lab), looked_at=lab.pick(tiny=40, quick=300, full=2_000))
-    repetitions = lab.pick(tiny=1, quick=4, full=5)
+    repetitions = lab.pick(tiny=1, quick=4, full=25)
     both, shaped = (trips_of.DENSE, trips_of.SPARSE), tuple(trips_of.DAYS)
     return Study(
         name="strap",

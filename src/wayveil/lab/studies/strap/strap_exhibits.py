@@ -3,13 +3,14 @@
 from functools import partial
 from itertools import pairwise
 from math import isnan, nan
+from typing import NamedTuple
 
 from scipy.stats import spearmanr
 
 from wayveil.lab.studies.figure_verdicts import Said, pairs
 from wayveil.lab.studies.strap import strap_trials as cells
 from wayveil.lab.studies.study import Claim, Exhibit, Split
-from wayveil.lab.studies.study_results import Results
+from wayveil.lab.studies.study_results import Results, Value
 
 LETTERS = {"a": cells.SPARSE, "b": cells.DENSE}  # the study's walkers are sparse, its taxis dense
 FEW = 3  # points that a curve needs
@@ -146,7 +147,8 @@ def _table(label: str, title: str, city: str, *columns: str) -> Exhibit:
 def monotone(results: Results, city: str, name: str) -> Said:
     """Rank correlation with the parameter of at least 0.9 in the right direction, for every adversary.
 
-    A curve that moves the right way and never the wrong one is monotone too, whatever its ties make of its ranks.
+    A curve that moves the right way and never the wrong one is monotone too, whatever its ties make of its ranks. One
+    whose wrong steps may all be chance cannot be told.
     """
     ranks, sign, steady = [], 1 if name in cells.WITH_K else -1, True
     for p in cells.KNOWN:
@@ -162,11 +164,29 @@ def monotone(results: Results, city: str, name: str) -> Said:
         steady = steady and min(steps) >= 0 and max(steps) > 0
     words = "Spearman " + ", ".join(f"{rank:.2f}" for rank in ranks) + " at p = .2, .3, .4"
     ties = ", with ties and no step the wrong way" if steady and any(abs(rank) < 1 for rank in ranks) else ""
-    return steady or all(sign * rank >= 0.9 for rank in ranks), words + ties
+    if steady or all(sign * rank >= 0.9 for rank in ranks):
+        return True, words + ties
+    wrong = any(step.relative < 0 and step.apart for step in _steps(results, city, name))
+    return False if wrong else None, words
 
 
-def why_curve(results: Results, city: str, name: str) -> str:
-    """The worst step the wrong way with what chance makes of it, and how far STRAP can go at all."""
+class _Step(NamedTuple):
+    """From one setting to the next: STRAP before and after, and how far it goes the right way."""
+
+    relative: float
+    known: float
+    settings: tuple[str, str]
+    before: Value
+    after: Value
+
+    @property
+    def apart(self) -> bool:
+        """Tell whether it is more than chance: the intervals do not overlap."""
+        return self.before.high < self.after.low or self.after.high < self.before.low
+
+
+def _steps(results: Results, city: str, name: str) -> list[_Step]:
+    """Every step of every adversary's curve."""
     sign = 1 if name in cells.WITH_K else -1
     steps = []
     for p in cells.KNOWN:
@@ -176,20 +196,24 @@ def why_curve(results: Results, city: str, name: str) -> str:
         found = [(at, results.value("releases", cells.STRAP, parameter=at, **where)) for at in ordered]
         known = [(at, value) for at, value in found if value is not None]
         steps += [
-            (sign * (after.mean - before.mean) / max(before.mean, 1e-9), p, one, before, other, after)
+            _Step(sign * (after.mean - before.mean) / max(before.mean, 1e-9), p, (one, other), before, after)
             for (one, before), (other, after) in pairwise(known)
         ]
-    worst = min(steps, key=lambda step: step[0], default=None)
+    return steps
+
+
+def why_curve(results: Results, city: str, name: str) -> str:
+    """The worst step the wrong way with what chance makes of it, and how far STRAP can go at all."""
+    worst = min(_steps(results, city, name), key=lambda step: step.relative, default=None)
     if worst is None:
         return ""
-    step, p, one, before, other, after = worst
-    if step >= 0:
+    if worst.relative >= 0:
         return f"No step goes the wrong way. {why_lines(results, city)}"
-    apart = before.high < after.low or after.high < before.low
     return (
-        f"The worst step the wrong way is from {before.mean:,.0f} at {one} to {after.mean:,.0f} at {other} (p = {p:g}, "
-        f"{abs(step):.1%}); the 95 % intervals of {min(before.runs, after.runs)} releases "
-        f"{'do not overlap' if apart else 'overlap'}. {why_lines(results, city)}"
+        f"The worst step the wrong way is from {worst.before.mean:,.0f} at {worst.settings[0]} to "
+        f"{worst.after.mean:,.0f} at {worst.settings[1]} (p = {worst.known:g}, {abs(worst.relative):.1%}); the 95 % "
+        f"intervals of {min(worst.before.runs, worst.after.runs)} releases "
+        f"{'do not overlap' if worst.apart else 'overlap'}. {why_lines(results, city)}"
     )
 
 
