@@ -9,7 +9,7 @@ from wayveil.errors import ParameterError, WayveilError
 from wayveil.files import write_whole
 from wayveil.lab.studies import run_study as run
 from wayveil.lab.studies import study_page as page
-from wayveil.lab.studies.docs import OLDER, study_markdown
+from wayveil.lab.studies.docs import APART, study_markdown
 from wayveil.lab.studies.exhibits import study_record
 from wayveil.lab.studies.figure_verdicts import NOT_MEASURED, compare, falls, grows, judge
 from wayveil.lab.studies.lab import Lab, StudySource
@@ -280,7 +280,8 @@ def test_code_of_parts_apart_is_kept_apart(lab, monkeypatch):
     record = {"study": "toy", "code": {}, "apart": {"files.py": {"functions": ["*"], "digest": "0"}}}
     charts = {one.label: () for one in study.exhibits}
     text = study_markdown(study_record(study, results, judge(study, results), charts, "tiny", []) | record)
-    assert text.index("### Releases: whole ones") < text.rindex(f"**{OLDER}.**")
+    assert text.index("### Releases: whole ones") < text.rindex(APART)
+    assert text.count(APART) == 1
 
 
 def test_cells_of_older_code_are_not_mixed_with_new_ones(lab, monkeypatch):

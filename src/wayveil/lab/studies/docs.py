@@ -14,7 +14,8 @@ python -m wayveil.lab.studies.docs docs/ page/ ...     takes in the records and 
 python -m wayveil.lab.studies.docs docs/               writes all pages from the records that the docs keep
 python -m wayveil.lab.studies.docs docs/ --remake quick [--data FOLDER]    runs every study first
 
-A record knows the code that it was made with. Where that has changed since, every page that shows the record says so.
+A record knows the code that it was made with. Where that has changed since, every page that shows the record says so;
+of parts apart, which are whole releases, it says that they are of that day.
 """
 
 import json
@@ -96,16 +97,15 @@ def study_markdown(record: dict[str, Any], *, tables_only: bool = False) -> str:
             if one["label"] in labels
         ),
     ]
-    stale = bool(changed(record.get("apart") or record.get("code")))
     for exhibit in shown:
-        lines += _exhibit(record["study"], exhibit, older=stale and exhibit.get("apart", False))
+        lines += _exhibit(record["study"], exhibit)
     lines += [f"- {place}: {reason}" for place, reason in record["gaps"]]
     return "\n".join(lines)
 
 
-def _exhibit(study: str, exhibit: dict[str, Any], *, older: bool) -> list[str]:
-    lines = ["", f"### {exhibit['label']}: {exhibit['title']}", "", *([f"**{OLDER}.**", ""] if older else [])]
-    words = " ".join(filter(None, [exhibit["said"], exhibit["note"]]))
+def _exhibit(study: str, exhibit: dict[str, Any]) -> list[str]:
+    lines = ["", f"### {exhibit['label']}: {exhibit['title']}", ""]
+    words = " ".join(filter(None, [exhibit["said"], exhibit["note"], APART if exhibit.get("apart") else ""]))
     lines += [words, ""] if words else []
     if exhibit["missing"]:
         return [*lines, exhibit["missing"]]
@@ -121,6 +121,10 @@ def _exhibit(study: str, exhibit: dict[str, Any], *, older: bool) -> list[str]:
 
 PAGE_SCALES = ("full", "quick", "tiny")  # the largest first
 OLDER = "Made with older code"
+# Whatever changes a release would mark them: they are held against nothing that a study says.
+APART = (
+    "These are whole releases of the program of that day; what has changed in it since does not mark them."
+)
 HEAD = f"""# Studies, repeated
 
 Every published table and figure of the studies whose mechanisms are here: reached, not reached with a number and the
