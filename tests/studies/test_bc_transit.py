@@ -14,7 +14,6 @@ from wayveil.errors import InputError, ParameterError
 from wayveil.lab.studies.bc_transit.bc_datasets import crowded
 from wayveil.lab.studies.bc_transit.bc_questions import (
     BARE,
-    COUNTS,
     HOURS,
     LEAST,
     MOST,
@@ -110,7 +109,7 @@ def test_both_repairs_peaks_hours_and_all_questions_are_measured(folder):
     peaks = asked.filter(
         (pl.col("figure") == "patterns with peak periods, %") & pl.col("value").is_not_null()
     )
-    assert set(peaks["mechanism"]) == {PPDP, PPDP_PRESET, COUNTS}, "the prefix tree has no times"
+    assert set(peaks["mechanism"]) == {PPDP, PPDP_PRESET}, "the prefix tree has no times"
     assert {TOTAL, PER_STOP_TAPS, HOURS, MOST, LEAST, PAIRS} <= set(asked["figure"]), "the six queries"
     ways = set(table.filter(pl.col("part") == "ways")["way"])
     assert ways == {"cards, NPT", "cards, PPDP", "counts-first", "counts", "study, NPT", "study, PPDP"}

@@ -19,8 +19,11 @@ Said = tuple[bool | None, str]  # None: these results cannot tell
 NOT_MEASURED: Said = (None, "not measured")
 
 
+LEAST = 0.01  # of the first point: a curve that moves less is flat
+
+
 def falls(curve: Curve) -> Said:
-    """Test whether the last point is below the first.
+    """Test whether the last point is below the first, by more than a hundredth: less is no fall.
 
     >>> falls({1.0: 0.5, 2.0: 0.25})
     (True, '0.5 at 1, 0.25 at 2')
@@ -28,15 +31,15 @@ def falls(curve: Curve) -> Said:
     if len(curve) < 2:
         return NOT_MEASURED
     (low, first), *_, (high, last) = curve.items()
-    return last < first, f"{first:.3g} at {low:g}, {last:.3g} at {high:g}"
+    return last < first - LEAST * abs(first), f"{first:.3g} at {low:g}, {last:.3g} at {high:g}"
 
 
 def grows(curve: Curve) -> Said:
-    """Test whether the last point is above the first."""
+    """Test whether the last point is above the first, by more than a hundredth."""
     if len(curve) < 2:
         return NOT_MEASURED
     first, *_, last = curve.values()
-    return last > first, falls(curve)[1]
+    return last > first + LEAST * abs(first), falls(curve)[1]
 
 
 def pairs(one: Curve, other: Curve) -> list[tuple[float, float]]:

@@ -32,7 +32,7 @@ def _parts(lab: Lab, trials: BcTransitTrials) -> tuple[StudyPart, ...]:
     ends = (epsilons[0], epsilons[-1])
     heights = lab.pick(tiny=("3", "9", "12"), quick=bc.HEIGHTS, full=bc.HEIGHTS)
     moved = lab.pick(tiny=("0.25",), quick=("0.25",), full=("0.25", "0.5"))
-    candidates = (bc.NPT, bc.PPDP, bc.PPDP_PRESET, bc.COUNTS)
+    candidates = (bc.NPT, bc.PPDP, bc.PPDP_PRESET)
     references = [{"mechanism": NOTHING, "epsilon": "any"}, *crossed(mechanism=(LAPLACE,), epsilon=epsilons)]
     # With the names of their lines in charts.
     queries = [
@@ -42,9 +42,7 @@ def _parts(lab: Lab, trials: BcTransitTrials) -> tuple[StudyPart, ...]:
     ]
     crowding = [
         {**one, "crowd line": f"{one['mechanism']}, epsilon {one['epsilon']}"}
-        for one in crossed(
-            moved=moved, mechanism=(bc.NPT, bc.PPDP, bc.COUNTS), height=(bc.STUDY_HEIGHT,), epsilon=ends
-        )
+        for one in crossed(moved=moved, mechanism=(bc.NPT, bc.PPDP), height=(bc.STUDY_HEIGHT,), epsilon=ends)
     ]
     bare = [
         one

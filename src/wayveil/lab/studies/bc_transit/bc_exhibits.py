@@ -8,7 +8,7 @@ from wayveil.lab.studies.bc_transit import bc_questions as bc
 from wayveil.lab.studies.bc_transit.bc_extra_exhibits import BESIDE, about_data
 from wayveil.lab.studies.study import Claim, Exhibit
 
-MECHANISMS = (bc.NPT, bc.PPDP, bc.NPT_EQUAL, *bc.BARE.values(), bc.PPDP_PRESET, bc.COUNTS)
+MECHANISMS = (bc.NPT, bc.PPDP, bc.NPT_EQUAL, *bc.BARE.values(), bc.PPDP_PRESET)
 _REPAIR = Exhibit(
     label="Figure 6.3",
     title="both ways to repair counts: weighted (the study's improvement) and equal, NPT, height 9",

@@ -19,7 +19,7 @@ from wayveil.utility.stop_figures import hit_rate, stop_counts
 from wayveil.world.timebins import TimeBins
 from wayveil.world.world import World
 
-NPT, NPT_EQUAL, PPDP, COUNTS = "NPT", "NPT, equal repair", "PPDP", "tap counts"
+NPT, NPT_EQUAL, PPDP = "NPT", "NPT, equal repair", "PPDP"
 NPT_BARE, PPDP_BARE = "NPT, not filled up", "PPDP, not filled up"
 BARE: Final = {NPT: NPT_BARE, PPDP: PPDP_BARE}
 NOISELESS = "10000"  # an epsilon at which noise moves nothing

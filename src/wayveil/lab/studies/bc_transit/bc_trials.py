@@ -18,7 +18,6 @@ from wayveil.mechanisms import ppdp
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.mechanisms.shared_fields import buy_size
-from wayveil.mechanisms.tap_counts import TapCounts
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.budget import Budget
 from wayveil.privacy.gate import Gate
@@ -49,7 +48,7 @@ LENGTHS = (
 
 
 def mechanism_of(name: str, height: int) -> Mechanism:
-    """The study's two trees with both ways to repair counts, and counts of taps for the same unit."""
+    """The study's two trees, filled up and not, with both ways to repair counts, and what it may have done instead."""
     made: dict[str, Mechanism] = {
         bc.NPT: NoisyPrefixTree(height=height, successors="all", consistency="weighted", **FILLED),
         bc.NPT_EQUAL: NoisyPrefixTree(height=height, successors="all", consistency="equal"),
@@ -57,7 +56,6 @@ def mechanism_of(name: str, height: int) -> Mechanism:
         bc.PPDP: ppdp.PPDP(height=height, time="hour-of-week", consistency="weighted", **FILLED),
         bc.PPDP_BARE: ppdp.PPDP(height=height, time="hour-of-week", consistency="weighted"),
         bc.PPDP_PRESET: ppdp.PPDP.published(height=height, time="hour-of-week", consistency="weighted"),
-        bc.COUNTS: TapCounts(max_visits=height, stops_share="8/10", times_share="1/10"),
         bc.NPT_SEEN: published_tree(height, 2 * 2**0.5),
         bc.NPT_SEEN_LOW: published_tree(height, 2 * 2**0.5 / height),
         bc.PPDP_SEEN: ppdp.PPDP(height=height, time="hour-of-week", consistency="weighted"),
