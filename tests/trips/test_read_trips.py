@@ -87,9 +87,11 @@ def test_without_a_world_stops_are_taken_as_they_are(tmp_path):
         assert "without a world" in findings.lines()[-1]
 
 
-def test_an_id_with_a_blank_in_front_is_an_unknown_stop_and_no_traceback(tmp_path):
-    with pytest.raises(InputError, match=r"stop ' b' in row 2 .* names of places"):
-        read_trips(written(tmp_path, "trip_id,stop_id\n1,a\n1, b\n", "trips.csv"), ABC)
+def test_an_id_with_a_blank_in_front_is_the_stop_and_an_unknown_one_is_no_traceback(tmp_path):
+    trips = read_trips(written(tmp_path, "trip_id,stop_id\n1,a\n1, b\n", "trips.csv"), ABC)
+    assert ABC.ids[trips.location].tolist() == ["a", "b"]
+    with pytest.raises(InputError, match=r"stop ' x' in row 2 "):
+        read_trips(written(tmp_path, "trip_id,stop_id\n1,a\n1, x\n", "trips.csv"), ABC)
 
 
 def test_a_problem_of_the_whole_file_is_a_finding_not_an_error(tmp_path):

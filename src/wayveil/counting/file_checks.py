@@ -13,10 +13,11 @@ from wayveil.disclosures import BAD_ROW, UNKNOWN_STOP
 from wayveil.errors import InputError, UnknownStopError
 from wayveil.trips.findings import Findings
 from wayveil.trips.history import History
-from wayveil.trips.matching import OnUnknown, find_stops, unknown_stop
+from wayveil.trips.matching import OnUnknown, unknown_stop
 from wayveil.trips.times import Form
 from wayveil.trips.trips import Trips
 from wayveil.trips.visits import trips_of_table
+from wayveil.world.locating import find_places
 from wayveil.world.world import World
 
 _NO_FILE = Path("trips")
@@ -80,7 +81,7 @@ def first_unknown_stop(rows: VisitFiles) -> InputError:
     table = pl.scan_parquet(list(rows.paths)).select(stop.alias("stop"))
     distinct = table.unique().collect(engine="streaming")["stop"].drop_nulls()
     distinct = distinct.filter(distinct != "")
-    unknown = distinct.filter(pl.Series(find_stops(distinct, world) < 0))
+    unknown = distinct.filter(pl.Series(find_places(distinct, world) < 0))
     listed = pl.col("stop").is_in(unknown.implode())
     number = pl.col(ROW) if rows.unit is not None else pl.int_range(pl.len(), dtype=pl.Int64)
     where = (

@@ -13,9 +13,10 @@ from wayveil.disclosures import BAD_ROW
 from wayveil.errors import InputError
 from wayveil.sources.text_files import separator_of
 from wayveil.trips.ids import spark_id
-from wayveil.trips.matching import find_stops, unknown_stop
+from wayveil.trips.matching import unknown_stop
 from wayveil.trips.times import Form
 from wayveil.trips.trip_files import TripFiles
+from wayveil.world.locating import find_places
 
 BLOCK = "block of the file"
 
@@ -40,7 +41,7 @@ class SparkRows:
 
         stops = [row["stop_id"] for row in self.unsorted.select("stop_id").distinct().collect()]
         distinct = pl.Series([stop for stop in stops if stop], dtype=pl.String)
-        unknown = distinct.filter(pl.Series(find_stops(distinct, self.files.world) < 0))
+        unknown = distinct.filter(pl.Series(find_places(distinct, self.files.world) < 0))
         listed = self.unsorted.where(sql.col("stop_id").isin(unknown.to_list()))
         first = listed.orderBy(FILE, *([BLOCK] if BLOCK in listed.columns else []), ROW).first()
         file, row = self._path(first[FILE]), self._row(first[FILE], first[ROW])

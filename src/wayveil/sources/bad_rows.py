@@ -19,13 +19,17 @@ import polars as pl
 
 from wayveil.errors import ParameterError
 from wayveil.sources.categories import as_categories, distinct_values, each_distinct
+from wayveil.sources.column_names import DATES
 from wayveil.sources.moments import clock_text, iso_text, parse_moments
 from wayveil.sources.quick_moments import DAY
+from wayveil.world.locating import find_places
 from wayveil.world.world import World
 
 # Ends this many seconds before the start are clocks that disagree; more is a ride that is not understood.
 BRIEFLY = 300
 _FIRST_YEAR, _LAST_YEAR = 1990, 2050
+# Kinds of bad rows that times tell.
+OF_TIMES = ("missing_time", "ends_early", "ends_long_before", "impossible_year")
 
 
 @dataclass(frozen=True)
@@ -83,16 +87,24 @@ def changes_trips(given: Mapping[str, str]) -> bool:
 
 def count_bad_rows(table: pl.DataFrame, world: World | None) -> dict[str, int]:
     """Count the rows of every kind, for `wayveil check` alone."""
-    return {kind: int(bad_rows(table, kind, world).sum()) for kind in RULES}
+    moments = _moments(table)
+    return {kind: int(bad_rows(table, kind, world, moments).sum()) for kind in RULES}
 
 
-def bad_rows(table: pl.DataFrame, kind: str, world: World | None = None) -> pl.Series:
-    """Return which rows of a table under our names are bad in a way."""
+def _moments(table: pl.DataFrame) -> dict[str, pl.Series]:
+    return {name: _seconds(table[name]) for name in DATES if name in table.columns}
+
+
+def bad_rows(
+    table: pl.DataFrame,
+    kind: str,
+    world: World | None = None,
+    moments: Mapping[str, pl.Series] | None = None,
+) -> pl.Series:
+    """Return which rows of a table under our names are bad in a way; `moments` if its times are read already."""
     nobody = pl.Series([False]).new_from_index(0, table.height)
     places = [_text(table[name]) for name in ("stop_id", "origin", "destination") if name in table.columns]
-    moments = {
-        name: _seconds(table[name]) for name in ("event_time", "start", "end") if name in table.columns
-    }
+    moments = _moments(table) if moments is None and kind in OF_TIMES else moments or {}
     if kind == "unknown_stop":
         return _any([_unknown(place, world) for place in places if world is not None], nobody)
     if kind == "missing_end":
@@ -147,14 +159,11 @@ def _of_each_rider(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def _unknown(place: pl.Series, world: World | None) -> pl.Series:
-    """Return which texts are no place of the world. Where the world has no 25.0, it is 25."""
+    """Return which texts are no place of the world."""
     if world is None:
         return place.is_null() & False
     distinct = place.drop_nulls().unique()
-    found = (world.index_of(distinct) >= 0) | (
-        world.index_of(distinct.str.replace(r"^(\d+)\.0+$", "$1")) >= 0
-    )
-    lost = distinct.filter(pl.Series(~found))
+    lost = distinct.filter(pl.Series(find_places(distinct, world) < 0))
     return place.is_in(lost.implode()).fill_null(False)
 
 

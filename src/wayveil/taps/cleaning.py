@@ -21,9 +21,8 @@ from wayveil.taps.taps import Taps
 from wayveil.taps.vehicles import VehicleTable, from_same_bus
 from wayveil.trips.history import FILLED, History
 from wayveil.trips.ids import known_ids
-from wayveil.trips.matching import find_stops
 from wayveil.trips.tables import read_table
-from wayveil.world.locating import locate
+from wayveil.world.locating import find_places, locate
 from wayveil.world.network import Network
 from wayveil.world.timebins import DAY
 from wayveil.world.world import World
@@ -48,13 +47,13 @@ class MatchedPlaces:
         if "stop_id" not in text:
             return _by_coordinates(text, world, reach)
         stop = text["stop_id"]
-        location = find_stops(stop.fill_null(""), world)
+        location = find_places(stop.fill_null(""), world)
         missing = stop.is_null().to_numpy()
         location = np.where(missing, -1, location).astype(np.int32)
         unknown = (location < 0) & ~missing
         inactive = np.zeros(len(stop), bool)
         if everywhere is not None:
-            inactive = unknown & (find_stops(stop.fill_null(""), everywhere) >= 0)
+            inactive = unknown & (find_places(stop.fill_null(""), everywhere) >= 0)
         return cls(
             location, missing, inactive, unknown & ~inactive, "stop", lambda row: f"stop {stop[row]!r}"
         )

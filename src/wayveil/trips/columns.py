@@ -9,8 +9,8 @@ from wayveil.sources.column_names import candidates, guess_columns
 from wayveil.sources.formats import SUFFIXES, format_of, open_part
 from wayveil.sources.frames import Source
 from wayveil.sources.reading import Reading
-from wayveil.trips.matching import find_stops
 from wayveil.trips.tables import first_rows, table_header
+from wayveil.world.locating import find_places
 from wayveil.world.world import World
 
 PLACES = ("stop_id", "origin", "destination")
@@ -41,7 +41,7 @@ def map_columns(source: Source, world: World | None = None) -> dict[str, str]:
 def _best_known(source: Source, names: list[str], world: World) -> str:
     """The column of whose first values the world knows most; the first of equals."""
     rows = first_rows(source, names, LOOKED_AT)
-    known = [int((find_stops(rows[name].drop_nulls(), world) >= 0).sum()) for name in names]
+    known = [int((find_places(rows[name].drop_nulls(), world) >= 0).sum()) for name in names]
     return names[known.index(max(known))]
 
 

@@ -1,5 +1,6 @@
 """Matching the stops that trips name with the locations of the world."""
 
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -12,10 +13,13 @@ from wayveil.errors import InputError, ParameterError, UnknownStopError
 from wayveil.trips.findings import EXAMPLES, Findings
 from wayveil.trips.history import MERGED, PER_TRIP, History
 from wayveil.trips.trips import Trips
+from wayveil.world.locating import find_places
 from wayveil.world.world import World
 
 OnUnknown = Literal["error", "drop-trip"]
 Repeats = Literal["keep", "merge"]
+# How much alike a name and one that the world lacks are, from 0 to 1, that it may be meant.
+LIKE = 0.8
 
 
 def check_options(world: World | None, universe_from_data: bool, on_unknown: str, repeats: str) -> None:
@@ -54,7 +58,7 @@ def match_stops(
     """
     row = np.arange(len(code)) if row is None else row
     findings.rows("visits without a stop", row[code < 0], lambda row: "has no stop_id")
-    index = np.append(find_stops(distinct, world), np.int32(-1))
+    index = np.append(find_places(distinct, world), np.int32(-1))
     location = index[code]
     unknown = int((index[:-1] < 0).sum())
     if unknown and report_unknown:
@@ -80,22 +84,14 @@ def match_stops(
     return location
 
 
-def find_stops(named: pl.Series, world: World) -> NDArray[np.int32]:
-    """The location of each name, -1 for none. Where the world has no 25.0, it is 25: many tools write ids so."""
-    index = world.index_of(named)
-    lost = index < 0
-    if lost.any():
-        whole = named.cast(pl.String).filter(pl.Series(lost)).str.replace(r"^(\d+)\.0+$", "$1")
-        index[lost] = world.index_of(whole)
-    return index
-
-
 def say_names(unknown: pl.Series, world: World) -> str:
-    """A hint where most ids that the world lacks are the names that it gives to its places."""
+    """A hint where most ids that the world lacks are the names of its places, or what they are near to."""
     plain = unknown.cast(pl.String).str.strip_chars()
     named = int(plain.is_in(world.names.tolist()).sum())
     if 2 * named <= len(unknown):
-        return ""
+        known = dict.fromkeys([*world.names.tolist(), *world.ids.tolist()])
+        near = {text: get_close_matches(text, known, 1, LIKE) for text in plain.drop_nulls()[:EXAMPLES]}
+        return ", ".join(f"{text!r} is near {found[0]!r}" for text, found in near.items() if found)
     example = int(np.flatnonzero(np.isin(world.names, plain.to_numpy()))[0])
     return (
         f"{named:,} of them are names of places: give their ids ({str(world.ids[example])!r} is "

@@ -55,9 +55,12 @@ def plain_text(text: pl.Series) -> pl.Series:
 
 
 def ids_by_name(world: World) -> PlaceNames:
-    """Return the ids of places by what people call them; stops of a station by their own names too."""
-    below = world.other_names.get("name", {})
-    return PlaceNames.of(world, [*world.names.tolist(), *below], [*world.ids.tolist(), *below.values()])
+    """Return the ids of places by what people call them, alone or beside the id; stops of a station by their own names
+    too.
+    """
+    below, ids, names = world.other_names.get("name", {}), world.ids.tolist(), world.names.tolist()
+    both = [f"{one} {other}" for one, other in zip([*ids, *names], [*names, *ids], strict=True)]
+    return PlaceNames.of(world, [*names, *below, *both], [*ids, *below.values(), *ids, *ids])
 
 
 def ids_by_code(world: World) -> PlaceNames:
@@ -68,6 +71,21 @@ def ids_by_code(world: World) -> PlaceNames:
             "this world knows no codes of its places; give the feed, whose stops have stop_code"
         )
     return PlaceNames.of(world, codes, codes.values())
+
+
+def find_places(ids: pl.Series, world: World) -> Int32s:
+    """Return the place of each id, -1 for none. Where the world has no ` 0025.0` or `="25"`, it is 25, and 25 is 0025
+    where all its ids have four characters: spreadsheets and other tools write ids so.
+    """
+    index = world.index_of(ids)
+    lost = index < 0
+    if lost.any():
+        bare = ids.cast(pl.String).filter(pl.Series(lost)).str.strip_chars(" \t\r='\"")
+        number = bare.str.replace(r"^0*(\d+?)(\.0+)?$", "$1")
+        widths = np.unique(np.char.str_len(world.ids))
+        for other in (bare, number, number.str.zfill(int(widths[0]))) if len(widths) == 1 else (bare, number):
+            index[lost] = np.where(index[lost] < 0, world.index_of(other), index[lost])
+    return index
 
 
 def reach_of(world: World) -> float:
