@@ -538,6 +538,101 @@ def _cells_of_two(rides):
     )
 
 
+def _with_rows(name, change):
+    def write(folder, rides):
+        (folder / name).write_text("\n".join(change(_lines_of(rides))))
+        return name
+
+    return write
+
+
+def _joined_by(end, name, encoding):
+    def write(folder, rides):
+        (folder / name).write_bytes((end.join(_lines_of(rides)) + end).encode(encoding))
+        return name
+
+    return write
+
+
+def _broken_header(folder, rides):
+    header, *rows = _lines_of(rides)
+    names = ",".join('"' + name.replace(" ", "\n", 1) + '"' for name in header.split(","))
+    (folder / "broken.csv").write_text("\n".join([names, *rows]))
+    return "broken.csv"
+
+
+def _entries_and_exits(rides):
+    words = ("Dual-tag entry transaction, no fare deduction", "Dual-tag exit transaction, fare payment")
+    halves = [
+        rides.select(
+            pl.col("rider_id").alias("Card Serial Number"),
+            pl.col(at).dt.strftime("%m/%d/%Y %I:%M:%S %p").alias("Date/Time"),
+            pl.lit(word).alias("Transaction Type"),
+            pl.col(place).alias("Location"),
+        )
+        for word, place, at in zip(words, ("origin", "destination"), ("start", "end"), strict=True)
+    ]
+    return pl.concat(halves)
+
+
+def _runs(rides):
+    """As GTFS-ride has riders: `trip_id` is that of the bus."""
+    return rides.select(
+        pl.col("rider_id"),
+        pl.format("run {}", pl.int_range(pl.len()) % 4).alias("trip_id"),
+        pl.col("origin").alias("boarding_stop_id"),
+        pl.col("start").dt.strftime("%Y%m%d").alias("service_date"),
+        pl.col("start").dt.strftime("%H:%M:%S").alias("boarding_time"),
+        pl.col("destination").alias("alighting_stop_id"),
+        pl.when(pl.col("end").dt.date() > pl.col("start").dt.date())
+        .then(
+            pl.format(
+                "{}:{}", 24 + pl.col("end").dt.hour().cast(pl.Int64), pl.col("end").dt.strftime("%M:%S")
+            )
+        )
+        .otherwise(pl.col("end").dt.strftime("%H:%M:%S"))
+        .alias("alighting_time"),
+    )
+
+
+def _formula(name):
+    return pl.format('="{}"', name).alias(name)
+
+
+def _as_json(form):
+    def write(folder, rides):
+        (folder / "form.json").write_text(json.dumps(form(named(rides, **ENGLISH))))
+        return "form.json"
+
+    return write
+
+
+def _socrata(table):
+    columns = [{"id": number, "name": name} for number, name in enumerate(table.columns)]
+    return {"meta": {"view": {"columns": columns}}, "data": table.rows()}
+
+
+def _structs(rides, path):
+    rides.select(
+        "rider_id",
+        *(
+            pl.struct(stop_id=place, lat=f"{place}_lat", time=pl.col(at)).alias(place)
+            for place, at in (("origin", "start"), ("destination", "end"))
+        ),
+    ).write_parquet(path)
+
+
+def _days(folder, rides):
+    """As engines write tables in parts: the folder says the day, and the rows have clocks."""
+    for (day,), part in rides.group_by(pl.col("start").dt.date()):
+        inside = folder / "lake" / f"start_date={day}" / "part-0.parquet"
+        inside.parent.mkdir(parents=True, exist_ok=True)
+        part.select(
+            "rider_id", "origin", "destination", "end", start=pl.col("start").dt.strftime("%H:%M:%S")
+        ).write_parquet(inside)
+    return "lake"
+
+
 APART = {
     "rider": "Karten-Nr",
     "origin": "Von",
@@ -867,17 +962,65 @@ CORPUS: dict[str, Entry] = {
     "MDS status changes": Entry(_status_changes, "taps", riders=False),
     "MDS trips with routes": Entry(_routes, riders=False),
     "two coordinates in a cell": Entry(_text(_cells_of_two)),
+    "lines that end in returns": Entry(_joined_by("\r", "old.csv", encoding="mac-roman")),
+    "cells that go on on the next line": Entry(_broken_header),
+    "blanks after commas": Entry(
+        _with_rows("blanks.csv", lambda lines: [x.replace(",", ", ") for x in lines])
+    ),
+    "korean halves of the day": Entry(
+        _in_words(
+            *("카드번호", "승차정류장", "승차일시", "하차정류장", "하차일시"),
+            times="%Y-%m-%d %p %I:%M:%S",
+            encoding="cp949",
+        )
+    ),
+    "names of zones": Entry(_text(_pairs("%d-%b-%y %I.%M.%S.000000 %p EUROPE/LONDON", **NO_TRIPS))),
+    "years of two digits first": Entry(_text(_pairs("%y-%m-%d %H:%M:%S", **ENGLISH))),
+    "thai": Entry(_in_words("หมายเลขบัตร", "สถานีเข้า", "เวลาเข้า", "สถานีออก", "เวลาออก")),
+    "arabic": Entry(
+        _in_words("رقم البطاقة", "محطة الصعود", "وقت الصعود", "محطة النزول", "وقت النزول", separator=";")
+    ),
+    "indonesian": Entry(_in_words("No Kartu", "Halte Naik", "Waktu Naik", "Halte Turun", "Waktu Turun")),
+    "hebrew in windows-1255": Entry(
+        _in_words("מספר כרטיס", "תחנת עליה", "שעת עליה", "תחנת ירידה", "שעת ירידה", encoding="windows-1255")
+    ),
+    "french with an apostrophe": Entry(
+        _in_words(
+            "Numéro d'abonné", "Arrêt d'origine", "Heure d'entrée", "Arrêt d'arrivée", "Heure d'arrivée"
+        )
+    ),
+    "Clipper's history": Entry(_text(_entries_and_exits), "taps"),
+    "trips of vehicles": Entry(_text(_runs)),
+    "ids as formulas": Entry(_text(lambda rides: named(rides.with_columns(_formula("origin")), **ENGLISH))),
+    "names beside ids": Entry(
+        _text(
+            lambda rides: named(
+                rides.with_columns(pl.format("{} - {}", "origin", "origin_name").alias("origin_name")),
+                **BY_NAME,
+            )
+        )
+    ),
+    "columns in JSON": Entry(_as_json(lambda table: {n: dict(enumerate(table[n])) for n in table.columns})),
+    "lists in JSON": Entry(_as_json(lambda table: table.to_dict(as_series=False))),
+    "names beside rows in JSON": Entry(_as_json(_socrata)),
+    "JSON of a search": Entry(
+        _as_json(lambda table: {"hits": {"hits": [{"_source": row} for row in table.rows(named=True)]}})
+    ),
+    "parts inside of columns": Entry(_frame("parts.parquet", _structs)),
+    "a folder a day": Entry(_days),
     "a folder of files": Entry(_months),
     "a pattern of files": Entry(lambda folder, rides: _months(folder, rides) + "/fahrten-*.csv"),
 }
 
 
-def _with_rows(name, change):
-    def write(folder, rides):
-        (folder / name).write_text("\n".join(change(_lines_of(rides))))
-        return name
-
-    return write
+def _terminal(folder, rides):
+    """As psql prints a table."""
+    table = named(rides, "%Y-%m-%d %H:%M:%S", **ENGLISH)
+    rows = [table.columns, *table.rows()]
+    lines = [" " + " | ".join(row) + " " for row in rows]
+    lines.insert(1, "-+-".join("-" * 12 for _ in table.columns))
+    (folder / "terminal.txt").write_text("\n".join([*lines, f"({len(table)} rows)", ""]))
+    return "terminal.txt"
 
 
 def _one_date(rides):
@@ -900,5 +1043,6 @@ ASKED: dict[str, Entry] = {
             "units.csv", lambda lines: [lines[0], "(text),(text),(id),(local),(id),(local)", *lines[1:]]
         )
     ),
+    "a table of a terminal": Entry(_terminal),
     "a date for two clocks": Entry(_text(_one_date, separator=";")),
 }

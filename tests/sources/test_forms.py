@@ -38,7 +38,9 @@ from wayveil.sources.moments import (
 from wayveil.sources.quick_moments import read_quickly
 from wayveil.trips.read import check
 from wayveil.trips.visits import read_visits
+from wayveil.world.locating import find_places
 from wayveil.world.opening import open_world
+from wayveil.world.world import World
 
 
 @pytest.fixture(scope="module")
@@ -329,8 +331,77 @@ def test_a_column_that_is_not_there_is_one_sentence(city):
 
 
 @pytest.mark.parametrize(
+    ("header", "row", "question", "answer"),
+    [
+        ("card,stop,time,status", "{who},{at},{when},{turn}", "by turns", ("boardings", ["1"])),
+        ("origin,destination,trips", "{at},{to},{number}", "seems to count rides", ("rows", "pairs")),
+        ("lat,lon,time,bus", "{north},{east},{when},7", "positions of vehicles", ("rows", "taps")),
+        (
+            "card,stop,day",
+            "{who},{at},26-11-25 08:{number}",
+            "may be year-month-day or day/month",
+            ("times", "year-month-day"),
+        ),
+    ],
+)
+def test_what_nobody_can_tell_is_asked_and_the_answer_goes_on(city, header, row, question, answer):
+    folder, _ = city
+    world = open_world("city.zip")
+    rows = [
+        row.format(
+            who=number // 10,
+            at=world.ids[number % 7],
+            to=world.ids[number % 5 + 7],
+            when=f"2026-11-17T{6 + number // 6:02}:{number % 6}0:00",
+            turn=(number + 1) % 2,
+            number=number % 50 + 10,
+            north=world.lat[number % 7],
+            east=world.lon[number % 7],
+        )
+        for number in range(60)
+    ]
+    (folder / "asked.csv").write_text("\n".join([header, *rows]))
+    checked = Guess("asked.csv", "city.zip", ledger="none").look()
+    assert checked.plan is None
+    assert question in str(checked.findings.problems[0])
+    key, value = answer
+    assert f"--with {key}=" in str(checked.findings.problems[0]).replace("'", "")
+    again = Guess("asked.csv", "city.zip", ledger="none", keys={key: value}).look()
+    assert again.findings.ok
+    said = getattr(again.plan.source, key)
+    assert (list(said) if isinstance(value, list) else said) == value
+    assert len(again.findings.trips) == (30 if key == "boardings" else 60)
+
+
+def test_one_of_two_times_is_asked_for(city):
+    folder, _ = city
+    stops = open_world("city.zip").ids
+    rows = [f"{stops[n % 7]},2026-11-17T08:{n:02}:00,2026-11-17T09:{n:02}:00" for n in range(60)]
+    (folder / "times.csv").write_text("\n".join(["stop,scheduled_time,actual_time", *rows]))
+    problem = str(Guess("times.csv", "city.zip", ledger="none").look().findings.problems[0])
+    assert "--map event_time=actual_time" in problem
+    said = Guess("times.csv", "city.zip", ledger="none", columns={"event_time": "actual_time"}).look()
+    assert said.findings.trips.time.min() == datetime(2026, 11, 17, 9).timestamp() - _off()
+
+
+def _off():
+    return datetime(1970, 1, 1).timestamp()
+
+
+def test_ids_are_found_as_spreadsheets_write_them():
+    of_one_length, others = World.of_symbols(["0007", "0025"]), World.of_symbols(["7", "025", "x 1"])
+    texts = pl.Series(["25", "025", " 0025 ", "25.0", '="0025"', "0000", "250"])
+    assert find_places(texts, of_one_length).tolist() == [1, 1, 1, 1, 1, -1, -1]
+    found = find_places(pl.Series(["7", "007.0", "025 ", "x 1 ", "25"]), others).tolist()
+    assert [others.ids[at] for at in found[:4]] == ["7", "7", "025", "x 1"]
+    assert found[4] == -1
+
+
+@pytest.mark.parametrize(
     ("name", "content", "said"),
     [
+        ("a.csv", b"\x1f\x8b" + bytes(300), r"is packed, whatever it is called: mv a.csv a.csv.gz"),
+        ("b.csv", b'"card,stop,time"\n' * 9, "each line in quotes"),
         ("a.xls", b"<html><table><tr><td>1</td></tr></table></html>", "is a web page"),
         ("a.tar", b"x" * 257 + b"ustar" + b"x" * 250, "python -m tarfile -e"),
     ],
@@ -340,6 +411,16 @@ def test_what_is_no_table_says_what_to_do(city, name, content, said):
     (folder / name).write_bytes(content)
     with pytest.raises(InputError, match=said):
         Guess([name, name], "city.zip", ledger="none").look()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("card,stop,time\n", "has no row below its header"), ("{0},{1},{2}\n1,2,3\n", "as in a matrix")],
+)
+def test_what_holds_no_rides_says_so(city, text, said):
+    folder, _ = city
+    (folder / "none.csv").write_text(text.format(*open_world("city.zip").ids))
+    assert said in str(Guess("none.csv", "city.zip", ledger="none").look().findings.problems[0])
 
 
 def test_addresses_of_databases():
@@ -568,9 +649,12 @@ def test_a_folder_of_a_year_is_one_dataset_with_its_oddities_said(city, months, 
 def test_columns_that_count_people_name_nobody(city):
     folder, rides = city
     rides.group_by("origin", "destination").len().rename({"len": "passengers"}).write_csv(folder / "od.csv")
-    checked = Guess("od.csv", "city.zip", ledger="none").look()
+    asked = Guess("od.csv", "city.zip", ledger="none").look()
+    assert asked.plan is None
+    assert "`passengers` seems to count rides or people" in str(asked.findings.problems[0])
+    checked = Guess("od.csv", "city.zip", ledger="none", keys={"rows": "pairs"}).look()
     assert checked.findings.trips.rider is None
-    assert any("`passengers` seems to count people" in note for note in checked.findings.notes)
+    assert any("`passengers` seems to count" in note for note in checked.findings.notes)
 
 
 def test_a_comment_is_no_header_however_many_commas_it_has(city):

@@ -23,6 +23,7 @@ from wayveil.plan.reading import point_options
 from wayveil.privacy.budget import release_epsilon
 from wayveil.privacy.ledger import KnownRowsError
 from wayveil.releases.accounts import ledger_in_reach, note_look
+from wayveil.sources.column_names import WORDS
 from wayveil.sources.opening import SourceTable, dataset_name
 from wayveil.taps.read import read_taps
 from wayveil.trips.findings import Findings
@@ -118,7 +119,7 @@ class Guess:
             if len(self.given) == 1 and holds_other(Path(self.given[0]), looked.table):
                 return self._look_at_trips(Path(self.given[0]), place, None, {})
             return Checked(looked.unknown(self._command))
-        if found.doubts and not set(self.keys) & {doubt.key for doubt in found.doubts}:
+        if looked.doubts:
             return Checked(looked.doubtful(self._again))
         if found.rows == "taps":
             return self._look_at_taps(looked, place)
@@ -142,7 +143,7 @@ class Guess:
 
     def _again(self, key: str, value: str) -> str:
         """The command that looks once more, with a key said."""
-        return self._command(["--with", f"{key}={value}"])
+        return self._command(["--map" if key in WORDS else "--with", f"{key}={value}"])
 
     def _command(self, words: list[str]) -> str:
         world = [] if self.world is None else ["--world", self.world]

@@ -17,12 +17,13 @@ from wayveil.sources.column_names import DATES, guess_columns
 from wayveil.sources.coverage import FileDays, file_days, say_coverage
 from wayveil.sources.databases import DATABASES, database_address, guess_table, is_address
 from wayveil.sources.dialects import guess_dialect
+from wayveil.sources.doubts import Doubt
 from wayveil.sources.formats import COLUMNAR, SHEETS, SUFFIXES, format_of, guess_sheet, readable
 from wayveil.sources.nested import NESTED
 from wayveil.sources.opening import Place, SourceTable, expand_places, open_table
 from wayveil.sources.reading import Reading
 from wayveil.sources.recognise import Recognised, recognise
-from wayveil.taps.columns import ColumnMap, known_layout
+from wayveil.taps.columns import COLUMNS, ColumnMap, known_layout
 from wayveil.trips.findings import Finding, Findings
 from wayveil.trips.matched import is_matched
 from wayveil.trips.tables import require_file
@@ -119,7 +120,14 @@ class Look:
     @cached_property
     def recognised(self) -> Recognised:
         """Return what the table seems to be; what was said stays as it was said."""
-        found = recognise(self.table, self.world, dict(self.table.reading.columns), self.keys.get("rows"))
+        entering = self.keys.get("boardings")
+        found = recognise(
+            self.table,
+            self.world,
+            dict(self.table.reading.columns),
+            self.keys.get("rows"),
+            (entering,) if isinstance(entering, str) else entering,
+        )
         said = {key: self.keys[key] for key in WRITTEN if key in self.keys}
         rules = require_rules(self.keys.get("bad_rows", {}))
         return replace(found, reading=replace(found.reading, rules=rules, **said))
@@ -170,7 +178,7 @@ class Look:
         """The layout of taps."""
         if self.known is not None:
             return self.known
-        ours = {our: our for our in self.source.columns if our in ColumnMap.model_fields}
+        ours = {our: our for our in self.source.columns if our in COLUMNS}
         return ColumnMap(**ours, boardings=self.recognised.boardings)
 
     @property
@@ -217,7 +225,8 @@ class Look:
         one = "end_date" in columns and columns["end_date"] == columns.get("start_date")
         if (one or self.recognised.undated) and "ends_long_before" in found:
             found["ends_long_before"] = "next_day"  # one date for both, or none: the night passed midnight
-        return {kind: rule for kind, rule in found.items() if kind != "duplicate"}
+        # A row of a named trip that is there twice is in two files, or was exported twice.
+        return {kind: rule for kind, rule in found.items() if kind != "duplicate" or "trip_id" in columns}
 
     def _rules(self) -> list[str]:
         """Say how many rows are bad in which way, and the option that does something about them."""
@@ -239,6 +248,11 @@ class Look:
         listed = [str(each) for each in files] if len(files) <= 12 else []
         return [f"{len(self.source.parts)} files are one table", *listed, *say_coverage(files)]
 
+    @property
+    def doubts(self) -> list[Doubt]:
+        """Doubts that nobody has settled."""
+        return [doubt for doubt in self.recognised.doubts if doubt.key not in (*self.keys, *self.columns)]
+
     def unknown(self, command: Callable[[list[str]], str]) -> Findings:
         """Say what the file was taken for, and what each kind of rows still lacks."""
         found, findings = self.recognised, Findings(self.table.name, "table")
@@ -249,6 +263,19 @@ class Look:
             header = (
                 f"{cells}: the first line looks like data. Map them by their place, or give the file a header"
             )
+        places = [
+            name for name in first.columns if self.world is not None and name in self.world.ids.tolist()
+        ]
+        if not first.height:
+            findings.problems.append(Finding(f"has no row below its header; its columns are {header}"))
+            return findings
+        if 2 * len(places) > len(first.columns):
+            findings.problems.append(
+                Finding(
+                    "its columns are places, as in a matrix of counts: what is protected here are rides, one a row"
+                )
+            )
+            return findings
         findings.problems.append(Finding(f"{found.why}. Its columns are {header}"))
         findings.notes += found.notes
         nearest = sorted(found.missing.items(), key=lambda each: len(each[1]))[:3]
@@ -261,10 +288,11 @@ class Look:
 
     def doubtful(self, again: Callable[[str, str], str]) -> Findings:
         """Ask what cannot be told, with the command for each answer."""
-        found, findings = self.recognised, Findings(self.table.name, str(self.recognised.rows))
-        for doubt in found.doubts:
+        findings = Findings(self.table.name, str(self.recognised.rows))
+        for doubt in self.doubts:
             commands = " or ".join(f"`{again(doubt.key, value)}`" for value in doubt.values)
             ask = "Say which" if len(doubt.values) > 1 else "To go on all the same"
             findings.problems.append(Finding(f"{doubt.question}. {ask}: {commands}"))
-        findings.notes += self.notes()
+        asked = {doubt.question for doubt in self.doubts}
+        findings.notes += [note for note in self.notes() if note not in asked]
         return findings

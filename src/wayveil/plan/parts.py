@@ -92,6 +92,9 @@ class Source(Part):
         False,
         description="Text files: rows may have more cells than the first line; those beyond are not read.",
     )
+    line_ends: Literal["lf", "cr"] = Field(
+        "lf", description="Text files: lines end in `lf` (also after a carriage return), or in `cr` alone."
+    )
     sheet: str | None = Field(None, description="The sheet of a workbook, or the table of a database file.")
     times: Times = Field(
         "iso",
@@ -197,6 +200,7 @@ WRITTEN = (
         "skip",
         "header",
         "ragged",
+        "line_ends",
         "sheet",
         "times",
         "clock",

@@ -1,12 +1,13 @@
 """Which column of a table is which of ours: names speak first, values second; columns without names by values alone."""
 
+import re
 from dataclasses import replace
 from typing import Literal
 
 import polars as pl
 
 from wayveil.sources.column_names import DATES
-from wayveil.sources.header_words import column_for, meanings
+from wayveil.sources.header_words import MEANING, column_for, meanings
 from wayveil.sources.profiles import Profile
 from wayveil.sources.reading import ENDS
 from wayveil.world.world import World
@@ -42,6 +43,9 @@ MOST = 0.8
 TWICE = ("_duplicated_0", "_1")
 # So few different values are kinds of something.
 FEW = 12
+_COUNT = re.compile(
+    r"(?:^|[\W_])(?:n|counts?|quantity|qty|volume|flow|pax|ridership|fahrten|entries|anzahl|cantidad|aantal)(?:$|[\W_])"
+)
 
 
 def assign_columns(
@@ -64,7 +68,7 @@ def assign_columns(
         if name in profiles and profiles[name].clock:  # those with colons are better where there are both
             profiles[name] = replace(profiles[name], clocks=0.9)
     chosen = {
-        ours: max(names, key=lambda name: _score(ours, profiles[name])) for ours, names in candidates.items()
+        ours: max(names, key=lambda name: score(ours, profiles[name])) for ours, names in candidates.items()
     }
     stops = profiles[chosen["stop_id"]] if {"stop_id", "lat", "lon"} <= set(chosen) else None
     if stops is not None and stops.places and stops.place < 0.05:
@@ -85,6 +89,8 @@ _ALL = {name for used in USED.values() for name in used}
 
 def _by_values(ours: str | None, profile: Profile) -> str | None:
     """Correct what a name says by what the values are: times under the name of a place, dates that have clocks."""
+    if is_count(profile):
+        return None
     if ours in PLACES and max(profile.time, profile.clocks) > MOST and profile.place < MOST:
         return {"stop_id": "event_time", "origin": "start", "destination": "end"}[ours]
     if ours in PLACES and profile.date > MOST and profile.place < MOST:
@@ -93,8 +99,6 @@ def _by_values(ours: str | None, profile: Profile) -> str | None:
         return "event_time"  # `tid` is a trip of some tools, and the time in the north
     if ours == "rider_id" and "unknown" in meanings(profile.name) and profile.distinct <= FEW:
         return None  # `member_casual`, `passenger class`: kinds of people
-    if ours == "rider_id" and is_count(profile):
-        return None
     if ours in MOMENTS:
         if profile.date > MOST:
             return DATES[ours]
@@ -109,12 +113,14 @@ def _by_values(ours: str | None, profile: Profile) -> str | None:
 
 
 def is_count(profile: Profile) -> bool:
-    """Tell whether a column counts people or rides: small numbers under a name in the plural."""
-    word = profile.name.strip().lower()
-    return word.endswith("s") and "id" not in meanings(word) and 0 < profile.size < 1_000
+    """Tell whether a column counts people or rides: small numbers under their plural, or a name that says so."""
+    name = profile.name.strip().lower()
+    last = re.split(r"[\W_]+", name)[-1]
+    plural = last not in MEANING and MEANING.get(last.removesuffix("s")) in ("rider", "trip", *ENDS)
+    return 0 < profile.size < 1_000 and (plural or _COUNT.search(name) is not None)
 
 
-def _score(ours: str, profile: Profile) -> tuple[float, float]:
+def score(ours: str, profile: Profile) -> tuple[float, float]:
     """Rank columns that may be the same of ours."""
     said = meanings(profile.name)
     named = ("id" in said) + 2 * (profile.name == ours)
@@ -130,6 +136,8 @@ def _score(ours: str, profile: Profile) -> tuple[float, float]:
 def second_place(chosen: dict[str, str], profiles: dict[str, Profile], head: pl.DataFrame) -> str | None:
     """Return a column of other places than those of the one that is known for a place, where only one end is."""
     known = [chosen[each] for each in PLACES if each in chosen]
+    if "stop_id" in chosen and len(known) == 2 and profiles[known[1]].place > 0.9:
+        return known[1]
     for name, profile in profiles.items() if len(known) == 1 else ():
         if profile.place > 0.9 and profile.distinct > FEW and name not in chosen.values():
             both = head.select(known[0], name).drop_nulls()
@@ -150,9 +158,11 @@ def _pair_up(
     """
     known = next((chosen[each] for each in PLACES if each in chosen), "")
     if second is not None and (rows == "pairs" or second in [f"{known}{mark}" for mark in TWICE]):
+        first, last = (name for name in profiles if name in (known, second))
+        turned = chosen.get("origin") == last or chosen.get("destination") == first
         for each in PLACES:
             chosen.pop(each, None)
-        chosen.update(zip(ENDS, (name for name in profiles if name in (known, second)), strict=True))
+        chosen.update(zip(ENDS, (last, first) if turned else (first, last), strict=True))
         times = [p.name for p in profiles.values() if max(p.time, p.clocks) > 0.95 and not p.place]
     else:
         times = candidates.get("event_time", [])
@@ -210,7 +220,10 @@ def _fill_unnamed(chosen: dict[str, str], profiles: dict[str, Profile], world: W
     if not any(each in chosen for each in (*PLACES, "lat", "origin_lat")):
         places = [p.name for p in free if p.place > 0.9 and p.distinct > 1]
         degrees = [p for p in free if p.degrees > 0.9]
-        if len(places) >= 2:
+        both = [p.name for p in free if p.pairs > 0.9]
+        if len(both) == 1:
+            chosen["lat"] = chosen["lon"] = both[0]
+        elif len(places) >= 2:
             chosen["origin"], chosen["destination"] = places[:2]
         elif places:
             chosen["stop_id"] = places[0]
@@ -240,6 +253,8 @@ def _north_first(pair: list[Profile], world: World | None) -> list[Profile]:
 
 def only_used(kind: Kind, chosen: dict[str, str], profiles: dict[str, Profile]) -> dict[str, str]:
     """Keep the columns that a kind has a use for; coordinates only where places are not named."""
+    if kind == "points" and "vehicle_id" in chosen and not {"rider_id", "trip_id"} & set(chosen):
+        chosen["rider_id"] = chosen["vehicle_id"]
     used = {ours: chosen[ours] for ours in USED[kind] if ours in chosen}
     for end in ENDS:
         if end in used and f"{end}_lat" in used:

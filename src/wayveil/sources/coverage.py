@@ -56,7 +56,10 @@ def say_coverage(files: Sequence[FileDays]) -> list[str]:
         # A night after midnight is in the file of the day before.
         if shared > (1 if usual > 1 else 0):
             both = f"{after.first} to {min(before.last, after.last)}"
-            said.append(f"{before.name} and {after.name} both have rows of {both}: rows may be in both")
+            said.append(
+                f"{before.name} and {after.name} both have rows of {both}: rows may be in both; to read equal ones "
+                "once: --with bad_rows.duplicate=drop"
+            )
     late = [after.name for before, after in pairwise(files) if after.first < before.first]
     if late:
         said.append(f"in the order of their names, {', '.join(late)} comes after files of later days")

@@ -113,10 +113,14 @@ def _text(path: Path, reading: Reading) -> Part:
 
 def _columnar(path: Path) -> Part:
     def scan() -> pl.LazyFrame:
-        return pl.scan_parquet(path) if format_of(path) == ".parquet" else pl.scan_ipc(path)
+        # A folder may say a column: `service_date=2026-11-17`.
+        rows = pl.scan_parquet(path, hive_partitioning=True) if is_parquet else pl.scan_ipc(path)
+        return rows.select(each for name, kind in rows.collect_schema().items() for each in _flat(name, kind))
+
+    is_parquet = format_of(path) == ".parquet"
 
     with readable(path, format_of(path)[1:]):
-        if format_of(path) != ".parquet":
+        if not is_parquet:
             require_lengths(path)
         columns = scan().collect_schema().names()
 
@@ -136,9 +140,21 @@ def _columnar(path: Path) -> Part:
     return Part(path, columns, read, pieces, head)
 
 
+def _flat(name: str, kind: Any, column: pl.Expr | None = None) -> Iterator[pl.Expr]:
+    """Give a column, or the values inside it with dots in their names."""
+    column = pl.col(name) if column is None else column
+    if not isinstance(kind, pl.Struct):
+        yield column.alias(name)
+        return
+    for field in kind.fields:
+        yield from _flat(f"{name}.{field.name}", field.dtype, column.struct.field(field.name))
+
+
 def _in_memory(path: Path, kind: str, load: Callable[[], tuple[pl.DataFrame, frozenset[str] | None]]) -> Part:
     with readable(path, kind):
         table, uneven = load()
+        if not table.width:
+            raise InputError("is empty", file=path, tells=EMPTY)
 
     def pieces(names: list[str], _: Path | None) -> Iterator[pl.DataFrame]:
         yield from table.select(names).iter_slices(ROWS)

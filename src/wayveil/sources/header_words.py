@@ -20,7 +20,8 @@ _WORDS = {
         "посадка посадки отправление 乗車 入場 出発 上车 进站 승차 출발 "
         "nastupni nastupu vychozi urcare plecare avreise polazak polazna polaska polaziste vstop ilipimo "
         "iekapsanas sisenemine sisenemise retiro hire unlock unplug качване επιβιβαση επιβιβασης αναχωρηση "
-        "αναχωρησης εισοδος εισοδου עלייה صعود 上車 進站 起點 入站 "
+        "ingresso naik masuk lên เข้า ขึ้น brd "
+        "αναχωρησης εισοδος εισοδου עלייה עליה صعود 上車 進站 起點 入站 "
         "대여"
     ),
     "destination": (
@@ -34,7 +35,7 @@ _WORDS = {
         "vystupni vystupu cilova coborare sosire saapuminen saapumis poistumis dolazak dolazna dolaska "
         "odrediste izstop islipimo izkapsanas valjumine valjumise desti sortida arribada arribo return returned lock "
         "plug deboard deboarding слизане αποβιβαση αποβιβασης αφιξη αφιξης εξοδος εξοδου προορισμος "
-        "висадки ירידה نزول 下車 迄站 終點 반납"
+        "висадки ירידה نزول turun keluar xuống ออก ลง algt alght 下車 迄站 終點 반납"
     ),
     "stop": (
         "stop stops station stn location loc place platform terminal terminus zone taz halt haltestelle "
@@ -46,7 +47,7 @@ _WORDS = {
         "остановка станция 駅 停留所 バス停 站点 "
         "车站 站 역 정류장 "
         "statia statie stanica postaja stajaliste stotele pietura peatus peatuse зупинка спирка σταση στασης "
-        "σταθμος σταθμου תחנה תחנת محطة 車站 站點 정류소 대여소"
+        "σταθμος σταθμου תחנה stesen stasiun perhentian trạm สถานี ป้าย תחנת محطة 車站 站點 정류소 대여소"
     ),
     "time": (
         "time hour timestamp ts datetime at moment zeit uhrzeit zeitpunkt zeitstempel heure horaire horodatage "
@@ -54,11 +55,11 @@ _WORDS = {
         "klokkeslett klokkeslaet klockslag tidspunkt tidpunkt klokke godzina czas cas aika kello saat saati zaman "
         "zamani ideje "
         "время 時刻 日時 時間 时间 시각 시간 "
-        "vrijeme vreme laikas laiks aeg час ωρα ωρας χρονος שעה שעת وقت 일시"
+        "vrijeme vreme laikas laiks waktu masa giờ gio เวลา aeg час ωρα ωρας χρονος שעה שעת وقت 일시"
     ),
     "date": (
         "date datum day tag jour fecha dia dag giorno data dato dzien paiva pvm tarih tarihi дата 日付 日期 날짜 "
-        "ημερομηνια תאריך تاريخ"
+        "ημερομηνια tanggal tarikh ngày วันที่ תאריך تاريخ"
     ),
     "rider": (
         "rider user person customer passenger card account acct member subscriber token media medium karte "
@@ -68,7 +69,7 @@ _WORDS = {
         "individual traveler traveller "
         "kort reisekort rejsekort resenar kund karta karty pasazer cestujici kortti matkustaja kart yolcu "
         "support titre kartya kartyaszam "
-        "карта карты пассажир κάρτα κάρτας כרטיס بطاقة البطاقة カード 利用者 "
+        "карта карты пассажир kartu kad บัตร crd pid pnr knr abo κάρτα κάρτας כרטיס بطاقة البطاقة カード 利用者 "
         "会員 卡 用户 카드 "
         "targeta kartica kartice korteles kartes kaart kaardi картка картки 卡號"
     ),
@@ -97,7 +98,7 @@ _WORDS = {
     "name": "name nom nombre naam bezeichnung desc description nome title txt label text libelle 名",
     "id": (
         "id nr nro no num broj cislo number nummer numer numero key ref "
-        "identifier kennung identifiant serial hash uuid guid "
+        "identifier kennung หมายเลข identifiant serial hash uuid guid "
         "номер αριθμος κωδικος מספר رقم 番号 号 號 编号 編號 번호"
     ),
     "event": (
@@ -122,6 +123,8 @@ _WORDS = {
 _JOINTS = ("", "s", "n", "en", "es", "er")
 # Letters that are no letter with a mark on it.
 _LETTERS = str.maketrans({"ß": "ss", "ø": "o", "Ø": "O", "ł": "l", "Ł": "L", "ı": "i", "æ": "ae", "Æ": "Ae"})
+# Articles that stand before a word without a blank: d'arrivée, الصعود.
+_ARTICLES = re.compile(r"\b(?:[DLdl]['’]|ال)")
 # Words that are too short to be found inside others; scripts that put no blanks between words have shorter ones.
 _SHORTEST = 3
 
@@ -129,7 +132,7 @@ _SHORTEST = 3
 def _plain(name: str) -> str:
     """Lower case, without marks on letters."""
     plain = unicodedata.normalize("NFKD", name.translate(_LETTERS))
-    return "".join(letter for letter in plain if not unicodedata.combining(letter)).lower()
+    return "".join(letter for letter in plain if unicodedata.category(letter)[0] != "M").lower()
 
 
 MEANING = {_plain(word): meaning for meaning, words in _WORDS.items() for word in words.split()}
@@ -147,7 +150,7 @@ def meanings(name: str) -> tuple[str, ...]:
 
 def _words(name: str) -> list[str]:
     """Cut a name at blanks, marks, digits and capitals; capitals alone are one word."""
-    apart = re.sub(r"([A-Z]{2,})([A-Z][a-z])", r"\1 \2", name)
+    apart = re.sub(r"([A-Z]{2,})([A-Z][a-z])", r"\1 \2", _ARTICLES.sub("", name))
     apart = re.sub(r"([a-zà-ÿ])([A-ZÀ-Þ])", r"\1 \2", apart)
     joined: list[str] = []
     for word in re.findall(r"[^\W\d_]+", _plain(apart)):
@@ -224,6 +227,11 @@ def column_for(name: str) -> str | None:
     if "event" in kinds and "id" in kinds:
         return "tap_id"
     return "action" if "action" in kinds and "unknown" not in kinds else None
+
+
+def end_of(word: str) -> str | None:
+    """Return which end of a ride the word of a transaction says."""
+    return _end(meanings(word))
 
 
 def _end(said: tuple[str, ...]) -> str | None:

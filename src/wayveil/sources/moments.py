@@ -3,6 +3,7 @@
 What a text means depends on that text and on `times` of the plan alone. Each distinct text is read once.
 """
 
+from collections.abc import Sequence
 from typing import Literal, get_args
 
 import numpy as np
@@ -33,13 +34,17 @@ PER_SECOND = {"seconds": 1, "milliseconds": 10**3, "microseconds": 10**6, "nanos
 # Day 0 of spreadsheets, in days since 1970.
 EXCEL_EPOCH = -25_569
 
-# A zone as an offset; a name like CEST only says which wall clock is shown.
-_ZONE = r"(?:\s*(?<zone>z|utc|gmt|(?<sign>[+-])(?<zh>\d{2})(?::?(?<zm>\d{2}))?)(?:\[.*\])?|\s+[a-z]{2,4}t|\s+msk)?"
+# A zone as an offset; a name like CEST or Europe/Berlin only says which wall clock is shown.
+_PLACE = r"\s+[a-z]+(?:/[a-z_]+)+"
+_ZONE = (
+    r"(?:\s*(?:etc/)?(?<zone>z|utc|gmt|(?<sign>[+-])(?<zh>\d{2})(?::?(?<zm>\d{2}))?)"
+    rf"(?:\[.*\]|{_PLACE})?|\s+[a-z]{{2,4}}t|\s+msk|{_PLACE})?"
+)
 _HALF = r"(?:\s*(?<half>[ap])\.?\s?m\.?)?"
 _PARTS = r"(?:[.,]\d+)?"
 # A clock, and what stands before and after it: a date, or nothing.
 _CLOCK = (
-    r"^(?<before>.*?)(?:^|[t ,;_])\s*(?<h>\d{1,3})"
+    r"^(?<before>.*?)(?:^|[t ,;_])\s*(?:(?<early>[ap])\.?\s?m\.?\s*)?(?<h>\d{1,3})"
     rf"(?:[:h](?<m>\d{{1,2}})?|\.(?<m2>\d{{2}}))(?:[:.m](?<s>\d{{1,2}}){_PARTS})?\s?(?:uhr|s)?"
     rf"{_HALF}{_ZONE}$"
 )
@@ -57,6 +62,7 @@ _FIRST_CLOCK = (
 )
 _BARE_CLOCK = r"^(?<h>\d{1,2}?)(?:(?<m>[0-5]\d)(?<s>[0-5]\d)?)?(?:\.0+)?$"
 _CLOCKS = (_CLOCK, _HOUR, _COMPACT_CLOCK, _JOINED_CLOCK, _DASHED_CLOCK, _FIRST_CLOCK)
+_GROUPS = (*"abc", "before", "after", "h", "m", "m2", "s", "half", "early", "zone", "sign", "zh", "zm")
 # A day of the week may stand around a date, and words between it and a clock.
 _WEEKDAY = r"(?:\p{L}{2,10}\.?,?\s+)?"
 _WORDS = r"\.?(?:\s?\(\p{L}+\)|(?:[\s,]+\p{L}{1,10}\.?){1,2})?$"
@@ -85,6 +91,8 @@ _MONTHS = {
 }
 # Letters as those months are written without marks; names in Chinese and Japanese say which part is which.
 _MARKS = {
+    **dict.fromkeys(("上午", "午前", "오전", "π.μ.", "πμ"), " am "),
+    **dict.fromkeys(("下午", "午後", "오후", "μ.μ.", "μμ"), " pm "),
     **dict(zip("年月日時时分秒", ["-", "-", " ", ":", ":", ":", ""], strict=True)),
     **dict(zip("éèêëûúüáàâãçćčśšşźžżñíîóôğąęłάέίύϊΐ", "eeeeuuuaaaacccssszzzniioogaelαειυιι", strict=True)),
     "ä": "ae",
@@ -98,19 +106,28 @@ def parse_moments(
 
     `clock_alone`: texts of a column of clocks, where 8, 0805 and 8.05 are clocks too.
     """
+    return parse_orders(text, (order,), clock_alone=clock_alone)[order]
+
+
+def parse_orders(
+    text: pl.Series, orders: Sequence[str] = ORDERS, *, clock_alone: bool = False
+) -> dict[str, pl.DataFrame]:
+    """Return what texts say under each order of a date (see `parse_moments`)."""
     plain = _plain(text)
     # 17.11.26 is a date, and 17.11 is a clock only where nothing but clocks can stand.
     whole_date = plain.str.contains(r"^\d+\.\d+(\.\d+)?$") & (not clock_alone)
     parts = _first_of(plain.set(whole_date, None), [*_CLOCKS, *([_BARE_CLOCK] if clock_alone else [])])
     around = pl.concat_str(pl.col("before", "after").fill_null(""), separator=" ").str.strip_chars(" ,;t_:-")
-    clock = parts.select(before=pl.when(parts["h"].is_null()).then(plain).otherwise(around))["before"]
-    day = _dates(clock, order)
-    # A clock beside what is no date is no clock: `246 15:24` says nothing.
-    known = day.is_not_null() | (clock == "")
-    read = _clocks(parts)
-    return pl.DataFrame({"day": day}).with_columns(
-        read[name].set(~known.fill_null(False), None).alias(name) for name in ("second", "offset")
-    )
+    rest = parts.select(rest=pl.when(pl.col("h").is_null()).then(plain).otherwise(around))["rest"]
+    dates = _first_of(rest, [_DATE, _NAMED, _JOINED, _COMPACT, _COMPACT_LAST])
+    clocks = _clocks(parts)
+    found = {}
+    for order in orders:
+        day = dates.select(day=_day(order))["day"]
+        # A clock beside what is no date is no clock: `246 15:24` says nothing.
+        known = (day.is_not_null() | (rest == "")).fill_null(False)
+        found[order] = clocks.select(day, pl.when(known).then(pl.col("second", "offset")))
+    return found
 
 
 def iso_text(moments: pl.DataFrame, zone: str | None) -> pl.Series:
@@ -247,79 +264,67 @@ def _plain(text: pl.Series) -> pl.Series:
     return plain.str.replace_many(_MARKS).str.strip_chars(" :='\"")
 
 
-def _dates(plain: pl.Series, order: str) -> pl.Series:
-    parts = _first_of(plain, [_DATE, _NAMED, _JOINED, _COMPACT, _COMPACT_LAST])
-    a, b, c = (parts[name].cast(pl.Int64, strict=False) for name in "abc")
-    named = _month_number(parts["b"])
-    long_last = named.is_not_null() & (parts["c"].str.len_chars() == 4)
-    first = (parts["a"].str.len_chars() == 4) | ((order == "year-month-day") & ~long_last)
-    year = _chosen(first, a, c)
-    last = _chosen(first, c, a)
-    swapped = (order == "month/day/year") & ~first & named.is_null()
-    month = _first_known(named, _chosen(swapped, a, b))
-    day = _chosen(swapped, b, last)
-    short = year < 100
-    full = _chosen(short, year + 2000 - 100 * (year >= 69).cast(pl.Int64), year)
-    texts = [
-        full.cast(pl.String).str.zfill(4),
-        month.cast(pl.String).str.zfill(2),
-        day.cast(pl.String).str.zfill(2),
-    ]
-    joined = pl.select(pl.concat_str(texts, separator="-")).to_series()
+def _day(order: str) -> pl.Expr:
+    """Return the day since 1970 of the parts of a date."""
+    a, b, c = (pl.col(name).cast(pl.Int64, strict=False) for name in "abc")
+    named = _month_number(pl.col("b"))
+    long_last = named.is_not_null() & (pl.col("c").str.len_chars() == 4)
+    first = pl.col("a").str.len_chars() == 4
+    first = first | ~long_last if order == "year-month-day" else first
+    year, last = (pl.when(first).then(one).otherwise(other) for one, other in ((a, c), (c, a)))
+    swapped = ~first & named.is_null() if order == "month/day/year" else pl.lit(False)
+    month = pl.coalesce(named, pl.when(swapped).then(a).otherwise(b))
+    day = pl.when(swapped).then(b).otherwise(last)
+    full = pl.when(year < 100).then(year + 2000 - 100 * (year >= 69).cast(pl.Int64)).otherwise(year)
+    numbers = ((full, 4), (month, 2), (day, 2))
+    joined = pl.concat_str([each.cast(pl.String).str.zfill(width) for each, width in numbers], separator="-")
     return joined.str.to_date("%Y-%m-%d", strict=False).cast(pl.Int64)
 
 
 def _clocks(parts: pl.DataFrame) -> pl.DataFrame:
-    hour = parts["h"].cast(pl.Int64, strict=False)
-    minute, second = _number(_first_known(parts["m"], parts["m2"])), _number(parts["s"])
-    late, half = parts["half"] == "p", parts["half"].is_not_null()
-    hour = _chosen(half, hour % 12 + 12 * late.fill_null(False).cast(pl.Int64), hour)
+    def number(*names: str) -> pl.Expr:
+        return pl.coalesce(*names).cast(pl.Int64, strict=False).fill_null(0)
+
+    half = pl.coalesce("half", "early")
+    hour, minute, second = pl.col("h").cast(pl.Int64, strict=False), number("m", "m2"), number("s")
+    late = 12 * (half == "p").cast(pl.Int64)
+    hour = pl.when(half.is_not_null()).then(hour % 12 + late).otherwise(hour)
     fits = (minute < 60) & (second < 60) & (hour < 48)
-    east = _number(parts["zh"]) * 3_600 + _number(parts["zm"]) * 60
-    offset = _chosen((parts["sign"] == "-").fill_null(False), -east, east)
-    return pl.DataFrame({"second": hour * 3_600 + minute * 60 + second, "offset": offset}).select(
-        second=pl.when(fits).then("second"), offset=pl.when(fits & parts["zone"].is_not_null()).then("offset")
+    east = number("zh") * 3_600 + number("zm") * 60
+    offset = pl.when(pl.col("sign") == "-").then(-east).otherwise(east)
+    return parts.select(
+        second=pl.when(fits).then(hour * 3_600 + minute * 60 + second),
+        offset=pl.when(fits & pl.col("zone").is_not_null()).then(offset),
     )
 
 
 def _first_of(plain: pl.Series, patterns: list[str]) -> pl.DataFrame:
     """Return the named groups of the first pattern that fits each text."""
-    names = (*"abc", "before", "after", "h", "m", "m2", "s", "half", "zone", "sign", "zh", "zm")
-    found = pl.DataFrame(
-        {name: pl.Series([None], dtype=pl.String).new_from_index(0, len(plain)) for name in names}
-    )
-    taken = pl.Series([False]).new_from_index(0, len(plain))
-    for pattern in patterns:
-        fits = plain.str.contains(pattern).fill_null(False) & ~taken
-        groups = plain.str.extract_groups(pattern).struct.unnest()
-        found = found.with_columns(
-            _chosen(fits, groups[name], found[name]).alias(name) for name in names if name in groups.columns
-        )
-        taken |= fits
-    return found
+    found = [pl.DataFrame(schema={"at": pl.UInt32} | dict.fromkeys(_GROUPS, pl.String))]
+    left = pl.DataFrame({"text": plain}).with_row_index("at")
+    # Without a digit nothing fits.
+    for pattern in patterns if left["text"].str.contains(r"\d").any() else ():
+        groups = left.with_columns(pl.col("text").str.extract_groups(f"(?<whole>{pattern})")).unnest("text")
+        fits = groups["whole"].is_not_null()
+        found.append(groups.filter(fits))
+        left = left.filter(~fits)
+    return pl.concat([*found, left], how="diagonal").sort("at")
 
 
-def _month_number(text: pl.Series) -> pl.Series:
+def _month_number(text: pl.Expr) -> pl.Expr:
     known = {word: month for month, words in _MONTHS.items() for word in words.split()}
-    begin = text.str.slice(0, 4).replace_strict(known, default=None, return_dtype=pl.Int64)
-    return _first_known(
-        begin, text.str.slice(0, 3).replace_strict(known, default=None, return_dtype=pl.Int64)
+    begins = (
+        text.str.slice(0, length).replace_strict(known, default=None, return_dtype=pl.Int64)
+        for length in (4, 3)
     )
+    return pl.coalesce(*begins)
 
 
 def _offset_text(offset: pl.Series) -> pl.Series:
     away = offset.abs()
     hours, minutes = (part.cast(pl.String).str.zfill(2) for part in (away // 3_600, away // 60 % 60))
-    sign = _chosen(offset < 0, pl.Series(["-"] * len(offset)), pl.Series(["+"] * len(offset)))
+    sign = pl.when(offset < 0).then(pl.lit("-")).otherwise(pl.lit("+"))
     return pl.select(pl.concat_str([sign, hours, pl.lit(":"), minutes])).to_series().fill_null("")
-
-
-def _number(text: pl.Series) -> pl.Series:
-    return text.cast(pl.Int64, strict=False).fill_null(0)
-
-
-def _chosen(where: pl.Series | bool, one: pl.Series, other: pl.Series) -> pl.Series:
-    return pl.select(pl.when(where).then(one).otherwise(other)).to_series()
 
 
 def _first_known(one: pl.Series, other: pl.Series) -> pl.Series:

@@ -27,6 +27,8 @@ _LISTS = (
     "items",
     "data",
     "results",
+    "result",
+    "hits",
 )
 Row = dict[str, str | None]
 # Moments as services of .NET write them: milliseconds in a word.
@@ -77,6 +79,10 @@ def _records(path: Path) -> Iterator[Any]:
                 yield _line(line, number, path)
         return
     while isinstance(whole, dict):
+        table = _columns_of(whole)
+        if table is not None:
+            whole = table
+            break
         inner = next((whole[key] for key in _LISTS if isinstance(whole.get(key), list | dict)), None)
         lists = [
             each for each in whole.values() if isinstance(each, list) and each and isinstance(each[0], dict)
@@ -85,6 +91,25 @@ def _records(path: Path) -> Iterator[Any]:
             break
         whole = lists[0] if inner is None else inner
     yield from whole if isinstance(whole, list) else [whole]
+
+
+def _columns_of(whole: dict[str, Any]) -> list[dict[str, Any]] | None:
+    """Return the records of an object that names its columns beside lists of values, or holds each column as a list or
+    by number, as pandas writes it; None for another object.
+    """
+    named = whole.get("columns") or (whole.get("meta") or {}).get("view", {}).get("columns")
+    rows = whole.get("data")
+    if isinstance(named, list) and isinstance(rows, list) and rows and isinstance(rows[0], list):
+        names = [each["name"] if isinstance(each, dict) else str(each) for each in named]
+        return [dict(zip(names, row, strict=True)) for row in rows]
+    values = list(whole.values())
+    if len(values) < 2 or not (isinstance(values[0], list | dict) and values[0]):
+        return None
+    if all(isinstance(each, dict) and "0" in each and list(each) == list(values[0]) for each in values):
+        return [{name: whole[name][key] for name in whole} for key in values[0]]
+    if all(isinstance(each, list) and each and not isinstance(each[0], list | dict) for each in values):
+        return [dict(zip(whole, row, strict=True)) for row in zip(*values, strict=True)]
+    return None
 
 
 def _line(line: str, number: int, path: Path) -> Any:
@@ -98,6 +123,7 @@ def _rows_of(record: Any) -> Iterator[Row]:
     """Lay out one record: a track as its points, anything else as one row."""
     if not isinstance(record, dict):
         raise ValueError("a record is no object of names and values")
+    record = record["_source"] if isinstance(record.get("_source"), dict) else record
     geometry = (
         record.get("temporalGeometry")
         or record.get("geometry")

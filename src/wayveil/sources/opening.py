@@ -35,6 +35,8 @@ MARKS = "wayveil_marks"
 _ABOUT = re.compile(r"readme|licen[cs]e|datapackage|metadata|dictionary|changelog")
 # What a map says where a column is the name of the file: whose rows they are, or of which trip.
 FILE = "(file)"
+# What a map says where a column that bears our name means something else, and is not read.
+NOTHING = "(none)"
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +58,9 @@ class SourceTable:
     @cached_property
     def theirs(self) -> dict[str, str]:
         """Map ours to theirs, for the columns that are mapped or bear our names."""
-        header, given = self.parts[0].columns, our_columns(self.reading.columns, WORDS)
+        said = our_columns(self.reading.columns, WORDS)
+        header = [name for name in self.parts[0].columns if said.get(name) != NOTHING]
+        given = {our: their for our, their in said.items() if their != NOTHING}
         for our, their in given.items():
             if their not in (*header, FILE):
                 listed = ", ".join(map(repr, header))

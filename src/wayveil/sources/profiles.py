@@ -9,10 +9,10 @@ import polars as pl
 
 from wayveil.errors import ParameterError
 from wayveil.sources.categories import as_categories, distinct_values
-from wayveil.sources.moments import ORDERS, PER_SECOND, parse_moments
+from wayveil.sources.moments import PER_SECOND, parse_moments, parse_orders
 from wayveil.sources.quick_moments import DAY
 from wayveil.sources.reading import COORDINATE_PAIR
-from wayveil.world.locating import PlaceNames, ids_by_code, ids_by_name
+from wayveil.world.locating import PlaceNames, find_places, ids_by_code, ids_by_name
 from wayveil.world.world import World
 
 # What the readers of trips take as it is.
@@ -21,6 +21,7 @@ _ISO = r"^\d{4}-\d{2}-\d{2}[T ]([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d+)?)?( ?(Z|[
 _EARLIEST, _LATEST = 631_152_000, 2_524_608_000
 # Numbers of which so few are clocks count from midnight.
 CLOCKS = 0.8
+_ROUNDED = r"(?i)^\d(?:[.,]\d{1,8})?e\+?\d+$"
 _EXCEL = (25_569, 60_000)
 
 
@@ -35,6 +36,7 @@ class Profile:
     places   texts that name a place of the world, by id, code or name
     clock    how whole numbers may be clocks (see `NUMBERED`): a count since midnight, or digits
     size     how large numbers usually are, whatever their sign
+    rounded  numbers as spreadsheets show long ones: 3.08526E+11
     """
 
     name: str
@@ -55,6 +57,7 @@ class Profile:
     size: float = 0.0
     example: str = ""
     typed: bool = False
+    rounded: float = 0.0
 
     @property
     def time(self) -> float:
@@ -94,6 +97,8 @@ class Profiler:
             share = float(column.is_not_null().mean() or 0)  # type: ignore[arg-type]
             days = {"dates" if (column.dt.epoch("s") % DAY == 0).all() else "moments": {"iso": 1.0}}
             return Profile(column.name, share, iso=1.0, zoned=zoned, typed=True, **days)  # type: ignore[arg-type]
+        if column.dtype.is_nested():
+            return Profile(column.name)
         text, weight = _weighted(column)
         if not len(text):
             return Profile(column.name)
@@ -101,6 +106,7 @@ class Profiler:
         number = text.str.replace(",", ".", literal=True).cast(pl.Float64, strict=False)
         shares["degrees"] = _share((number.abs() <= 180) & text.str.contains(r"[.,]\d"), weight)
         shares["pairs"] = _share(text.str.contains(COORDINATE_PAIR), weight)
+        shares["rounded"] = _share(text.str.contains(_ROUNDED), weight)
         shares |= {"size": float(number.abs().median() or 0.0), "example": text[0]}  # type: ignore[arg-type]
         filled = 1 - float(column.null_count()) / max(len(column), 1)
         return Profile(column.name, filled, len(text), **shares)
@@ -108,8 +114,7 @@ class Profiler:
     def _places(self, text: pl.Series, weight: np.ndarray) -> dict[str, float]:
         if self.world is None:
             return {}
-        whole = text.str.replace(r"^(\d+)\.0+$", "$1")
-        known = {"id": pl.Series((self.world.index_of(text) >= 0) | (self.world.index_of(whole) >= 0))}
+        known = {"id": pl.Series(find_places(text, self.world) >= 0)}
         known |= {kind: names.find(text).is_not_null() for kind, names in self.other.items()}
         return {kind: _share(found, weight) for kind, found in known.items()}
 
@@ -131,9 +136,15 @@ def _dotted_clocks(text: pl.Series, weight: np.ndarray) -> bool:
     return _share(text.str.contains(r"^\d{1,2}\.[0-5]\d$"), weight) > 0.9
 
 
+def _spread(days: pl.Series) -> int:
+    known = days.drop_nulls()
+    return int(np.ptp(known.to_numpy())) if len(known) else 0
+
+
 def _times(text: pl.Series, weight: np.ndarray) -> dict[str, Any]:
     whole = text.str.replace(r"^(\d{9,})\.\d*$|\.0*$", "$1").cast(pl.Int64, strict=False)
-    large = text.cast(pl.Float64, strict=False).cast(pl.Int64, strict=False)
+    exact = text.set(text.str.contains(_ROUNDED), None)
+    large = exact.cast(pl.Float64, strict=False).cast(pl.Int64, strict=False)
     number = pl.select(pl.coalesce(whole, pl.when(large > 10**8).then(large))).to_series()
     if _share(number.is_not_null(), weight) > 0.9 and _share(text.str.len_chars() < 8, weight) > 0.1:
         alone = parse_moments(text, clock_alone=True)["second"]
@@ -143,12 +154,19 @@ def _times(text: pl.Series, weight: np.ndarray) -> dict[str, Any]:
             fits = {"minutes": 60 < most < 2 * DAY / 60, "seconds": 3_600 < most < 2 * DAY}
         return {"clocks": clocks, "clock": next((form for form, fit in fits.items() if fit), "")}
     found: dict[str, Any] = {"moments": {}, "dates": {}, "numbers": {}}
-    read = {order: parse_moments(text, order) for order in ORDERS}
+    read = parse_orders(text)
+    year, first, month = (moments["day"] for moments in read.values())
+    # 26-09-03 may begin with its year or its day; trips do not lie decades apart.
+    short = text.str.contains(r"^\d\d-\d\d-\d\d(\D|$)")
+    apart, near = (_spread(day.filter(short)) for day in (year, first))
+    named = text.str.contains(r"^\D*\d{4}") | (year == first) | (short & (apart <= 10 * near))
     for order, moments in read.items():
         dated, clocked = moments["day"].is_not_null(), moments["second"].is_not_null()
         clocked &= (moments["second"] > 0).any()  # days as some write them: 2026-11-17 00:00:00
         if order == "year-month-day":  # 26.09.03 is taken so only where somebody says it
-            dated &= text.str.contains(r"^\D*\d{4}") | (moments["day"] == read["day.month.year"]["day"])
+            dated &= named
+        elif 10 * apart < near:
+            dated &= ~short
         found["moments"][order] = _share(dated & clocked, weight)
         found["dates"][order] = _share(dated & ~clocked, weight)
     one = read["year-month-day"]
@@ -159,8 +177,8 @@ def _times(text: pl.Series, weight: np.ndarray) -> dict[str, Any]:
     found["clocks"] = _share(undated[0] & undated[1] & undated[2] & second.is_not_null(), weight)
     found["zoned"] = _share(one["offset"].is_not_null(), weight)
     found["iso"] = _share(text.str.contains(_ISO), weight)
-    first, second = read["day.month.year"]["day"], read["month/day/year"]["day"]
-    found["differ"] = tuple(text.filter((first != second).fill_null(False)).head(3).to_list())
+    differ = (first != month) | (short & named & (year != first))
+    found["differ"] = tuple(text.filter(differ.fill_null(False)).head(3).to_list())
     found["dotted"] = _share(text.str.contains(r"^\d{1,2}\.\d{1,2}\."), weight)
     for unit, parts in PER_SECOND.items():
         seconds = number // parts

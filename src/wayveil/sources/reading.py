@@ -20,6 +20,7 @@ class Reading:
 
     columns    ours to theirs
     encoding, separator, quote, decimal, skip, header   of csv: `skip` lines stand before the header
+    line_ends  of csv: `lf`, with or without a carriage return, or `cr` alone
     ragged     rows of csv may have more cells than the header, or the first of them: those beyond are not read
     sheet      of a workbook, and table of a database
     times      how times are written (see `moments`); `iso` leaves them to the readers, `none` reads none
@@ -38,6 +39,7 @@ class Reading:
     skip: int = 0
     header: bool = True
     ragged: bool = False
+    line_ends: str = "lf"
     sheet: str | None = None
     times: str = "iso"
     clock: str = "written"
@@ -94,13 +96,23 @@ class Reading:
     @property
     def plain(self) -> bool:
         """Tell whether files are csv or Parquet as this package writes them, but for the names of columns."""
-        several = any("|" in name for name in self.columns.values())  # names that changed from file to file
-        return not self.changes_values and not several and self.written == Reading().written
+        # Names that changed from file to file, and `(file)` and `(none)` that are names of no column.
+        special = any("|" in name or name.startswith("(") for name in self.columns.values())
+        return not self.changes_values and not special and self.written == Reading().written
 
     @property
     def written(self) -> tuple[object, ...]:
         """Return what finds the cells of a file."""
-        return (self.encoding, self.separator, self.quote, self.skip, self.header, self.ragged, self.sheet)
+        text = (
+            self.encoding,
+            self.separator,
+            self.quote,
+            self.skip,
+            self.header,
+            self.ragged,
+            self.line_ends,
+        )
+        return (*text, self.sheet)
 
 
 def require_zone(name: str) -> None:

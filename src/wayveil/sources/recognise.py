@@ -4,6 +4,7 @@ For `wayveil check` alone, which shows it and writes it into the plan. Names of 
 what two readings explain equally well is asked, never chosen.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import polars as pl
@@ -15,15 +16,24 @@ from wayveil.sources.assigning import (
     PLACES,
     Kind,
     assign_columns,
-    is_count,
     lacking_columns,
     only_used,
     second_place,
 )
 from wayveil.sources.column_names import DATES
-from wayveil.sources.header_words import column_for, meanings
-from wayveil.sources.moments import ORDERS, parse_moments
-from wayveil.sources.opening import FILE, SourceTable
+from wayveil.sources.doubts import (
+    Doubt,
+    ask,
+    ask_times,
+    ask_which_time,
+    leave_out_runs,
+    lone_time,
+    moments_of,
+    odd_columns,
+)
+from wayveil.sources.header_words import end_of
+from wayveil.sources.moments import ORDERS
+from wayveil.sources.opening import FILE, LOOKED_AT, NOTHING, SourceTable
 from wayveil.sources.profiles import Profile, Profiler
 from wayveil.sources.reading import ENDS, Reading
 from wayveil.world.world import World
@@ -45,15 +55,6 @@ class ColumnGuess:
 
 
 @dataclass(frozen=True)
-class Doubt:
-    """Two readings that explain a file equally well: the key of the plan that settles it, and its values."""
-
-    question: str
-    key: str
-    values: tuple[str, ...]
-
-
-@dataclass(frozen=True)
 class Recognised:
     """Guess at what a table is."""
 
@@ -70,61 +71,62 @@ class Recognised:
 
 
 def recognise(
-    table: SourceTable, world: World | None, said: dict[str, str], rows: Kind | None = None
+    table: SourceTable,
+    world: World | None,
+    said: dict[str, str],
+    rows: Kind | None = None,
+    entering: Sequence[str] | None = None,
 ) -> Recognised:
-    """Look at the first rows of a table, and at all of its times. `said` are columns that somebody named."""
-    _ = replace(
-        table, reading=replace(table.reading, columns=said)
-    ).theirs  # refuses columns that are not there
+    """Look at the first rows of a table, and at all of its times. `said` are columns that somebody named, `entering`
+    the words of boardings if somebody said them.
+    """
+    # Columns that are not there are refused.
+    _ = replace(table, reading=replace(table.reading, columns=said)).theirs
     head = table.head()
     profiler = Profiler(world)
     profiles = {name: profiler.of(head[name]) for name in head.columns}
     chosen = assign_columns(head, profiles, said, world, rows)
     if len(table.parts) > 1 and not table.reading.header and "lat" in chosen and "rider_id" not in chosen:
         chosen["rider_id"] = FILE
-    profiles[FILE] = Profile(FILE, 1.0, len(table.parts))
-    boardings = _boardings(head, chosen, profiles)
+    profiles |= {FILE: Profile(FILE, 1.0, len(table.parts)), NOTHING: Profile(NOTHING)}
+    boardings = _boardings(head, chosen, profiles, entering)
     kind, why = (rows, "you said so") if rows else _kind(chosen, head, profiles, entering=bool(boardings))
     if kind is None:
         near = _near(head, chosen, profiles, world)
         return Recognised(table.reading, None, why, notes=near, missing=lacking_columns(chosen))
     second = second_place(chosen, profiles, head)
-    lone = _lone_time(kind, chosen)
+    lone = lone_time(kind, chosen)
     chosen = only_used(kind, chosen, profiles)
+    odd = leave_out_runs(head, chosen) if kind == "pairs" and "trip_id" not in said else []
     if table.reading.times == "none":
         chosen = {our: their for our, their in chosen.items() if our not in (*DATES, *DATES.values())}
-    places = _called(chosen, profiles)
-    times, doubts = _times(table, chosen, profiles, profiler)
+    seen = len(head) < LOOKED_AT // len(table.parts)
+    times, doubts = _times(table, chosen, profiles, None if seen else profiler)
     zone, notes = _zone(times, chosen, profiles, world)
-    clocks = [their for our, their in chosen.items() if our in MOMENTS and profiles[their].clocks > 0.5]
-    undated = bool(clocks) and not set(DATES.values()) & set(chosen)
-    if undated:
-        notes.append(
-            f"`{clocks[0]}` has no date: rows are taken as those of one day, whatever their days were"
-        )
+    undated = _undated(chosen, profiles)
+    notes += [
+        f"`{name}` has no date: rows are taken as those of one day, whatever their days were"
+        for name in undated
+    ]
     times = "iso" if times == "seconds" and zone is None else times
-    forms = {profiles[their].clock for our, their in chosen.items() if our in MOMENTS} - {""}
     boardings = boardings if kind == "taps" else ()
     if kind == "taps" and "action" in chosen and not boardings:
         chosen.pop("action")
-    reading = replace(table.reading, columns=chosen, times=times, places=places, zone=zone)
-    if len(forms) == 1:
-        reading = replace(reading, clock=forms.pop())
-    if kind == "taps" and rows is None and second is not None and not boardings:
-        doubts += (_ride_or_boarding(chosen["stop_id"], second),)
+    reading = replace(table.reading, columns=chosen, times=times, places=_called(chosen, profiles), zone=zone)
+    forms = {profiles[their].clock for our, their in chosen.items() if our in MOMENTS} - {""}
+    reading = replace(reading, clock=forms.pop()) if len(forms) == 1 else reading
+    if not boardings:
+        doubts += ask(head, chosen, profiles, kind, second)
+    doubts += ask_which_time(head, chosen, profiles)
     if kind != "taps" and table.reading.times != "none" and not lone:
-        doubts += _unread_times(chosen, profiles)
+        doubts += ask_times(chosen, profiles)
     columns = tuple(
         ColumnGuess(our, their, _reason(our, profiles[their], times, world)) for our, their in chosen.items()
     )
     unread = tuple(name for name in head.columns if name not in chosen.values() and name != "wayveil_marks")
-    for name in unread:
-        if is_count(profiles[name]) and {"rider", "trip"} & set(meanings(name)):
-            notes.append(
-                f"`{name}` seems to count people, and every row is read as one: write a row for each of them"
-            )
+    notes += [*odd, *odd_columns(chosen, profiles)]
     return Recognised(
-        reading, kind, why, columns, (*lone, *notes), doubts, boardings, unread=unread, undated=undated
+        reading, kind, why, columns, (*lone, *notes), doubts, boardings, unread=unread, undated=bool(undated)
     )
 
 
@@ -138,26 +140,7 @@ def _near(
         if profiles[likely].place
         else ()
     )
-    return (*place, *(doubt.question for doubt in _unread_times(chosen, profiles)))
-
-
-def _ride_or_boarding(place: str, second: str) -> Doubt:
-    question = (
-        f"`{place}` and `{second}` both hold places: a row may be a ride from one to the other, or a boarding"
-    )
-    return Doubt(question, "rows", ("pairs", "taps"))
-
-
-def _unread_times(chosen: dict[str, str], profiles: dict[str, Profile]) -> tuple[Doubt, ...]:
-    """Ask whether rows are meant to have no times, where some column seems to hold them."""
-    moments = {*DATES, *DATES.values()}
-    for name, profile in profiles.items() if not moments & set(chosen) else ():
-        said = set(meanings(name))
-        named = column_for(name) in moments or (said & set(ENDS) and said <= {*ENDS, "event", "trip"})
-        if name not in chosen.values() and (named or max(profile.time, profile.date) > 0.5):
-            question = f"`{name}` seems to say when, and {profile.example!r} is no date with a clock that is known here"
-            return (Doubt(f"{question}: nothing could be asked by hour", "times", ("none",)),)
-    return ()
+    return (*place, *(doubt.question for doubt in ask_times(chosen, profiles)))
 
 
 def _kind(
@@ -188,36 +171,16 @@ def _kind(
 
 def _close_together(head: pl.DataFrame, chosen: dict[str, str]) -> bool:
     """Tell whether the rows of one rider usually lie minutes apart, as positions do."""
-    text = head[chosen["event_time"]].cast(pl.String)
-    seconds = text.cast(pl.Int64, strict=False)
-    if "service_date" in chosen:
-        seconds = parse_moments(text, clock_alone=True)["second"]
-    if seconds.null_count() == len(seconds):
-        moments = max(
-            (parse_moments(text, order) for order in ORDERS), key=lambda m: -m["second"].null_count()
-        )
-        seconds = moments["day"].fill_null(0) * 86_400 + moments["second"]
-    named = chosen.get("rider_id", FILE)
-    who = pl.Series(["-"]).new_from_index(0, len(head)) if named == FILE else head[named].cast(pl.String)
-    frame = pl.DataFrame({"who": who, "at": seconds}).drop_nulls().sort("who", "at")
+    frame = moments_of(head, chosen).drop_nulls().sort("who", "at")
     gap = frame.select(pl.col("at").diff().over("who")).to_series().drop_nulls()
     usual = gap.median()
     return usual is not None and float(usual) < POINTS_APART_SECONDS and "rider_id" in chosen  # type: ignore[arg-type]
 
 
-def _lone_time(kind: Kind, chosen: dict[str, str]) -> list[str]:
-    """Say what pairs with one time of two are read with."""
-    if kind != "pairs" or ("start" in chosen) == ("end" in chosen):
-        return []
-    if "start" in chosen:
-        return [
-            f"`{chosen['start']}` is the start of rides, and no column is their end: hours are those in which rides "
-            "begin, and both visits of a ride carry that time"
-        ]
-    return [
-        f"NO TIMES: `{chosen['end']}` is the end of rides, and no column is their start, so nothing can be asked by "
-        "hour; name the start with --map start=COLUMN"
-    ]
+def _undated(chosen: dict[str, str], profiles: dict[str, Profile]) -> list[str]:
+    """Return the first column of clocks that no column of dates stands beside."""
+    clocks = [their for our, their in chosen.items() if our in MOMENTS and profiles[their].clocks > 0.5]
+    return [] if set(DATES.values()) & set(chosen) else clocks[:1]
 
 
 def _called(chosen: dict[str, str], profiles: dict[str, Profile]) -> str:
@@ -228,14 +191,17 @@ def _called(chosen: dict[str, str], profiles: dict[str, Profile]) -> str:
 
 
 def _times(
-    table: SourceTable, chosen: dict[str, str], profiles: dict[str, Profile], profiler: Profiler
+    table: SourceTable, chosen: dict[str, str], profiles: dict[str, Profile], profiler: Profiler | None
 ) -> tuple[str, tuple[Doubt, ...]]:
-    """Return how the times are written; where the order of dates cannot be told, what to ask."""
+    """Return how the times are written; where the order of dates cannot be told, what to ask. With `profiler`, the
+    profiles are of the first rows alone.
+    """
     apart = [chosen[date] for date in DATES.values() if date in chosen]
     names = list(dict.fromkeys([chosen[each] for each in MOMENTS if each in chosen] + apart))
     # Days after the 12th may come late in a file: all of it is looked at.
-    dated = [name for name in names if profiles[name].date > MOST or profiles[name].time > 0.5]
-    whole = [profiler.of(table.column(name)) for name in dated if not profiles[name].typed]
+    dated = [each for each in map(profiles.__getitem__, names) if each.date > MOST or each.time > 0.5]
+    whole = [each for each in dated if not each.typed]
+    whole = whole if profiler is None else [profiler.of(table.column(each.name)) for each in whole]
     if not whole:
         return "iso", ()
     numbers = {unit: min(p.numbers.get(unit, 0.0) for p in whole) for unit in whole[0].numbers}
@@ -248,15 +214,13 @@ def _times(
     best = max(share.values())
     fitting = [order for order in ORDERS if share[order] >= best - 1e-9]
     differ = [text for p in whole for text in p.differ]
-    if not differ or "year-month-day" in fitting:
+    if not differ or len(fitting) == 1:
         return fitting[0], ()
-    orders = tuple(order for order in fitting if order != "year-month-day")
-    if len(orders) == 1 or all(p.dotted > 0.5 for p in whole):
-        return ("day.month.year" if len(orders) > 1 else orders[0]), ()
-    question = (
-        f"{differ[0]!r} in `{whole[0].name}` may be day/month or month/day: no day after the 12th tells"
-    )
-    return orders[0], (Doubt(question, "times", orders),)
+    if all(p.dotted > 0.5 for p in whole):
+        return "day.month.year", ()
+    ways = " or ".join(order.replace(".", "/").removesuffix("/year") for order in fitting)
+    question = f"{differ[0]!r} in `{whole[0].name}` may be {ways}: no row tells"
+    return fitting[0], (Doubt(question, "times", tuple(fitting)),)
 
 
 def _zone(
@@ -276,7 +240,12 @@ def _zone(
     ]
 
 
-def _boardings(head: pl.DataFrame, chosen: dict[str, str], profiles: dict[str, Profile]) -> tuple[str, ...]:
+def _boardings(
+    head: pl.DataFrame,
+    chosen: dict[str, str],
+    profiles: dict[str, Profile],
+    said: Sequence[str] | None,
+) -> tuple[str, ...]:
     """Return the values of `action` that are boardings, where others are not; names the column that has both."""
     free = [name for name in head.columns if name not in chosen.values() or chosen.get("action") == name]
     for name in free:
@@ -284,14 +253,18 @@ def _boardings(head: pl.DataFrame, chosen: dict[str, str], profiles: dict[str, P
         if not 2 <= profiles[name].distinct <= FEW or profiles[name].filled < 0.95:
             continue
         values = head[name].cast(pl.String).drop_nulls()
-        ends = {value: column_for(f"{value} stop") for value in sorted(set(values))}
+        ends = {value: end_of(value) for value in sorted(set(values))}
         entering = [value for value, end in ends.items() if end == "origin"]
+        if said and set(said) <= set(ends):
+            chosen["action"] = name
+        if said is not None:
+            continue
         both = [value for value, end in ends.items() if end in ENDS]
         # A few rows of a track that say that it begins and ends are no boardings.
         if entering and len(both) > len(entering) and values.is_in(both).sum() > len(values) / 2:
             chosen["action"] = name
             return tuple(entering)
-    return ()
+    return tuple(said or ())
 
 
 def _reason(ours: str, profile: Profile, times: str, world: World | None) -> str:

@@ -52,6 +52,7 @@ def csv_options(path: Path, reading: Reading) -> dict[str, Any]:
         "skip_lines": reading.skip,
         "has_header": reading.header,
         "truncate_ragged_lines": reading.ragged,
+        "eol_char": "\r" if reading.line_ends == "cr" else "\n",
         "infer_schema": False,
     }
 
@@ -119,8 +120,8 @@ def _only_member(path: Path) -> IO[bytes]:
     if name is None:
         folder = path.name.partition(".")[0]
         raise InputError(
-            f"holds {len(archive.namelist())} files, and not just one table; unpack it, and give the folder: "
-            f"python -m zipfile -e {path} {folder} && wayveil check {folder}",
+            f"holds {len(archive.namelist())} files, and not just one table: unpack it, and give the folder {folder} "
+            f"in its place: python -m zipfile -e {path} {folder}",
             file=path,
             tells=LAYOUT,
         )
