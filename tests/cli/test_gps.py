@@ -37,7 +37,8 @@ def test_one_command_goes_from_points_to_release_and_report(run, tmp_path):
     code, words = run("release", tmp_path / "taxis.csv", "--world", BOX, "--rows", "points", *options)
     assert code == 0, words
     assert "epsilon = 1" in words
-    assert "verdict" in words
+    assert "Visits per place:" in words
+    assert "per stop" not in words
     assert not list(tmp_path.glob(".release*"))
     code, words = run("report", release, "-o", page, "-q")
     assert code == 0, words

@@ -56,9 +56,13 @@ def _wrapped(text: str) -> str:
 def present_release(made: "Release", folder: Path, *, as_json: bool, booked_in: str) -> None:
     """Show what was released, where it lies and is booked, and how far its numbers can be trusted."""
     from wayveil.accuracy.accuracy import ALL_NOISE
+    from wayveil.accuracy.numbers import call_places
     from wayveil.released.released_trips import say_left_out, say_of_what
+    from wayveil.world.grid import Grid
 
-    noise = made.accuracy.is_noise
+    noise, said = made.accuracy.is_noise, made.accuracy.words
+    if isinstance(made.world, Grid):
+        said = [call_places(line) for line in said]
     if noise:
         remark(ALL_NOISE)
     facts = {
@@ -68,7 +72,7 @@ def present_release(made: "Release", folder: Path, *, as_json: bool, booked_in: 
         "what_was_counted": say_left_out(made.datasheet),
         "written_to": str(folder),
         "booked_in": booked_in,
-        "verdict": [*made.accuracy.words, say_of_what(made.datasheet)],
+        "verdict": [*said, say_of_what(made.datasheet)],
     }
     present(facts, as_json=as_json)
 
