@@ -56,7 +56,7 @@ def test_a_list_adds_up_and_its_busiest_are_as_they_were_counted(scale):
         noisy = np.rint(true + rng.laplace(0, scale, 1_500))
         variance, fourth = laws(true, scale)
         shown = best_guess(Estimate.within(noisy, half_width(variance, fourth), variance, fourth))
-        cut, top = np.maximum(noisy, 0), noisy > 3 * scale
+        cut, top = np.maximum(noisy, 0), noisy > 2 * scale
         assert (shown.values[top] == noisy[top]).all()
         assert (shown.values >= 0).all()
         assert ((shown.low <= shown.values) & (shown.values <= shown.high)).all()
@@ -64,7 +64,7 @@ def test_a_list_adds_up_and_its_busiest_are_as_they_were_counted(scale):
         rows.append([shown.values.sum() / true.sum() - 1, cut.sum() / true.sum() - 1, *off])
     adds_up, cut_adds_up, off, cut_off = np.mean(rows, axis=0)
     assert abs(adds_up) < 0.2 * cut_adds_up
-    assert off < 0.95 * cut_off
+    assert off < 0.98 * cut_off
 
 
 def test_small_numbers_are_told_apart_however_far_noise_reaches():

@@ -17,11 +17,10 @@ from wayveil.synthesis.estimates import Estimate, Interval, Question, count_in_t
 from wayveil.synthesis.model import Estimates, ExpectedError
 from wayveil.synthesis.tallies import KINDS, kind_of, tally
 
-# A count stands out of its noise from so many scales of it on. Set on two simulated cities (bench/needs.py).
-STANDS_OUT = 4.0
-# Of a count that stands out, so much is thought to be true where it is shown: where noise is much larger than most
-# cells, a count of four scales is mostly luck. Set on seven simulated towns.
-BELIEVED = 0.7
+# A count stands out of its noise, and is believed rather than the trips, from so many scales of it on; so much of it is
+# thought to be true, as where noise is much larger than most cells a clear count is mostly luck. Set where `CLEAR` was.
+STANDS_OUT = 3.0
+BELIEVED = 0.5
 
 
 @dataclass(frozen=True, eq=False)

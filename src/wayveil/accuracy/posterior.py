@@ -44,8 +44,9 @@ CLOSE: Final = 0.05
 TRACE: Final = 0.3
 # From so many Laplace variables on, their sum is taken for normal.
 NORMAL_FROM: Final = 40.0
-# A count of taps stands out of its noise from so many scales of it on. Set on simulated lists, Oyster and Buenos Aires.
-CLEAR: Final = 3.0
+# From so many scales of its noise on, a count is shown as it is: the busiest cells are never farther off than by their
+# counts, and all together are nearer. Set on simulated lists, Oyster and Buenos Aires.
+CLEAR: Final = 2.0
 
 
 @dataclass(frozen=True, eq=False)
