@@ -366,3 +366,15 @@ def test_what_is_made_of_numbers_that_are_refused_is_refused_unless_it_is_known(
             release.ask(question)
     held = replace(release, known_accuracy=Accuracy({"stops": band}, (bad, length), None, TRIPS))
     assert held.ask("routes").table.height
+
+
+def test_a_page_quotes_the_first_number_that_is_known_to_a_half():
+    """Where stops were too wide for a sentence, a page quoted of what numbers are, and no number."""
+    stops, starts = (give_verdict(kind, 40, 100.0, 0.1, None, sure=True) for kind in ("stops", "boardings"))
+    wide, narrow = (Bands(np.ones(1), np.full(1, -by), np.full(1, by), None) for by in (1e3, 1.0))
+    release = known(stops)
+    accuracy = Accuracy({"stops": wide, "boardings": narrow}, (stops, starts), None, TRIPS)
+    page = report_html(release=replace(release, known_accuracy=accuracy))
+    assert "trips begin at" in page.split("For a paper")[1][:120]
+    alone = Accuracy({"stops": wide}, (stops,), None, TRIPS)
+    assert "For a paper" not in report_html(release=replace(release, known_accuracy=alone))

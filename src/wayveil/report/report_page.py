@@ -231,9 +231,9 @@ def _quote(release: JudgedRelease, contents: Contents) -> str:
         if rows and rows[0].bar:
             low, high = rows[0].whole_ends
             row = {"stop": rows[0].name, "answer": rows[0].private, "low": low, "high": high}
-            return (
-                f"{quote_row(question, row, visits=say_visits(release))} {quote_of_what(release.datasheet)}"
-            )
+            said = quote_row(question, row, visits=say_visits(release))
+            if said:
+                return f"{said} {quote_of_what(release.datasheet)}"
     return ""
 
 
