@@ -75,7 +75,7 @@ def _ours(value: Value | None) -> str:
 # Inches.
 PLOT_WIDTH, PLOT_HEIGHT, PLOT_ABOVE, PLOT_BELOW, LEGEND_ROW = 4.7, 2.3, 0.3, 0.5, 0.19
 LEGEND_LETTERS = 33  # of a name that still leaves room for a second column of the legend
-CROWDED = 30  # letters of all ticks that still fit in the larger type
+CROWDED = 24  # letters of all ticks that still fit in the larger type
 NEAR_EDGE = 0.8  # of a plane: names of points that lie farther right stand to their left
 FLAT = 0.02  # lines that differ by less, relative to the largest, are drawn from zero on
 
