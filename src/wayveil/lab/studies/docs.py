@@ -74,10 +74,14 @@ def filled(text: str, docs: Path) -> str:
 
 def study_markdown(record: dict[str, Any], *, tables_only: bool = False) -> str:
     """The text, with pictures that lie in `figures`."""
+    held = {
+        figure["label"] for figure in record["figures"]
+    }  # what is beside them may not be part of this run
     shown = [
         exhibit
         for exhibit in record["exhibits"]
-        if not tables_only or (exhibit["shape"] == "table" and exhibit["measured"])
+        if (exhibit["measured"] and exhibit["shape"] == "table")
+        or (not tables_only and (exhibit["measured"] or exhibit["label"] in held))
     ]
     labels = {exhibit["label"] for exhibit in shown}
     extent = f" {record['extent']}" if record["extent"] else ""
