@@ -43,10 +43,9 @@ both find 64 %, of the top 20 `dp-loc` finds 75 % and Weave 71 %.
 At epsilon 0.5 and 2 `dp-loc` is ahead on the top 10 and 20 (62 and 69 % against 54 and 65 %; 88 and 81 % against 68
 and 76 %), Weave on the top 50 and 100.
 
-On a second city of streets (that of the [study](gps-measured.md#the-dp-loc-study-table-by-table), 121,622 trips, 250
-m) `dp-loc` is ahead on the top 20, 50 and 100 (82, 80 and 91 % against 70, 74 and 90 % at epsilon 1; 91, 90 and 96 %
-against 83, 75 and 92 % at 2), and `markov` is ahead of `od-hops` on the top 10 and 20 at epsilon 1 (42 and 55 %
-against 18 and 46 %).
+On a second city of streets (that of the [study](gps-measured.md#the-dp-loc-study-table-by-table), 121,622 trips half as
+long, 250 m, one release) `dp-loc` finds 60, 90, 78 and 74 % of the top 10, 20, 50 and 100 at epsilon 1 (70, 90, 88 and
+85 % at 2), `od-hops` 80, 75, 82 and 75 % (60, 75, 76 and 76 %), `markov` 80, 80, 72 and 64 % (70, 75, 72 and 64 %).
 
 Of drivers who wander, `dp-loc` and `od-hops` find none or few of them; `markov` finds more than Weave of the top
 10 (84 % against 70 % at epsilon 1, 48 % against 30 % at 0.5), Weave more of the others from epsilon 1 on. On
