@@ -96,7 +96,7 @@ def study_markdown(record: dict[str, Any], *, tables_only: bool = False) -> str:
         "| table or figure | in numbers |",
         "|---|---|",
         *(
-            f"| **{one['label']}**: {one['title']}: *{one['status']}*, {_held(one)} | {one['words']} |"
+            f"| **{one['label']}**: {one['title']}: *{one['status']}*{_held(one)} | {one['words']} |"
             for one in record["figures"]
             if one["label"] in labels
         ),
@@ -222,14 +222,14 @@ def _section(runs: list[dict[str, Any]]) -> str:
     lines += ["", "| published, and what came out | in numbers, and why ours differ |", "|---|---|"]
     for run, one in best_figures(runs):
         label, words = one["label"], one["words"].replace("|", "\\|")
-        told = f"*{one['status']}*" + (f", {_held(one)}, {run}" if one["judged"] else "")
+        told = f"*{one['status']}*{_held(one)}" + (f", {run}" if one["judged"] else "")
         lines.append(f"| **{label}**: {one['title']}: {told}{beside.get(label, '')} | {words} |")
     return "\n".join(lines) + "\n"
 
 
 def _held(figure: dict[str, Any]) -> str:
     """Say how many of its values and claims hold."""
-    return f"{figure['reached']} of {figure['judged']}"
+    return f", {figure['reached']} of {figure['judged']}" if figure["judged"] else ""
 
 
 # Figures that a first reading found worse for reasons of ours, by study: what each is called, and its exhibits.
