@@ -14,6 +14,7 @@ from math import exp, inf, log
 import numpy as np
 from numpy.typing import NDArray
 
+from wayveil.accuracy.judged import STANDS_OUT
 from wayveil.accuracy.posterior import CLEAR
 from wayveil.arrays import Floats, Ints
 from wayveil.counting.local import LocalCounter
@@ -132,7 +133,7 @@ class Forecast:
                 if need.question not in scales:  # so much noise that it is not asked for
                     return [inf] * 2 * len(counted)
                 truth, shown = told._try(need, epsilon, scales)
-                guess = _guess(truth, shown, scales[need.question])
+                guess = told._guess(truth, shown, scales[need.question])
                 everywhere = np.abs(guess - truth).mean(axis=0).sum() / max(truth.sum(), 1.0)
                 found += [_judge(need, epsilon, truth, shown).median, float(everywhere)]
             return found
@@ -259,6 +260,20 @@ class Forecast:
                 noise += truth * size.relative_error * rng.standard_normal((TRIES, 1))
         return truth, np.maximum(counted * self.stands_for + noise, 0.0)
 
+    def typical_shown(self, need: Need, epsilon: float) -> float:
+        """Return how far off the typical cell is as `ask` would show it, of a question that is counted cell by cell."""
+        scales = self.scales(epsilon)
+        truth, counts = self._try(need, epsilon, scales)
+        return _judge(need, epsilon, truth, self._guess(truth, counts, scales[need.question])).median
+
+    def _guess(self, truth: Floats, counts: NDArray[np.float64], scale: float) -> NDArray[np.float64]:
+        """Return what would be shown of tries: counts that stand out of their noise, and about the usual of others."""
+        hidden = counts <= (STANDS_OUT if isinstance(self.mechanism, Weave) else CLEAR) * scale
+        many = np.maximum(hidden.sum(axis=1, keepdims=True), 1)
+        usual = (hidden * truth).sum(axis=1, keepdims=True) / many
+        differ = (hidden * (truth - usual) ** 2).sum(axis=1, keepdims=True) / many
+        return np.where(hidden, usual + differ / (differ + 2 * scale**2) * (counts - usual), counts)
+
     def _woven(self, need: Need, epsilon: float) -> Outlook:
         """Errors of simulated releases, interpolated between their epsilons in logarithms.
 
@@ -327,15 +342,6 @@ def _geography_of(world: World) -> Geography:
 def _root(cells: int) -> Fraction:
     """Return how much the noise of a sum of so many cells is larger than that of one."""
     return Fraction(max(cells, 1) ** 0.5).limit_denominator(100)
-
-
-def _guess(truth: Floats, counts: NDArray[np.float64], scale: float) -> NDArray[np.float64]:
-    """Return what would be shown of tries: counts that stand out of their noise, and about the usual of all others."""
-    hidden = counts <= CLEAR * scale
-    many = np.maximum(hidden.sum(axis=1, keepdims=True), 1)
-    usual = (hidden * truth).sum(axis=1, keepdims=True) / many
-    differ = (hidden * (truth - usual) ** 2).sum(axis=1, keepdims=True) / many
-    return np.where(hidden, usual + differ / (differ + 2 * scale**2) * (counts - usual), counts)
 
 
 def _judge(

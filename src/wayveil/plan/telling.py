@@ -49,7 +49,8 @@ def tell_answers(told: Forecast, epsilon: float) -> list[Told]:
     for need in TOLD:
         if need.question in scales and (told.timed or "hours" not in need.question):
             (each,) = told.at([need], epsilon)
-            found.append(Told(say_question(need), scales[need.question] * log(20), each.median))
+            shown = each.median if need.top is None else max(each.median, told.typical_shown(need, epsilon))
+            found.append(Told(say_question(need), scales[need.question] * log(20), shown))
     return found
 
 
