@@ -153,5 +153,5 @@ def test_one_lucky_or_unlucky_draw_does_not_say_how_far_off_all_numbers_are_toge
     """One release made again had 3.6 % fewer visits and the next as many: 7 of 50 stops were useful, or 46."""
     cells, true = np.arange(400), np.full(400, 1_000.0)
     drawn = find_even_bands(Tally(cells, true), Tally(cells, 0.96 * true), 0.015)
-    assert drawn.together == pytest.approx(np.sqrt((0.04**2 + 0.015**2) / 2))
+    assert drawn.together == pytest.approx(np.sqrt((0.04**2 + 3 * 0.015**2) / 4))
     assert find_even_bands(Tally(cells, true), Tally(cells, true), 0.015).together == 0.015

@@ -29,6 +29,9 @@ BELOW = 4.0 ** -np.arange(5, 0, -1)
 # farther off (`bands`), so that long lists need no more: in 16 releases of 60,000 trips of six kinds of riders that are
 # not judged, 94.2 % of stops hold or more.
 WIDE_CAUTION, EVEN_CAUTION = 1.05, 1.25
+# What all numbers of a replica have in common is one draw; the least that it is thought to be counts as so many: visits
+# of twelve cities (60,000 trips, rider units) that are not judged were off by that least, whatever a draw said.
+LEAST_COUNTS = 3
 LEAST_HALF = 0.5  # in roots of the number: no replica tells less
 FEWEST = 4  # below, nothing is said
 OUTSIDE = 0.025  # on either side of an interval
@@ -71,9 +74,9 @@ def find_even_bands(truth: Tally, replica: Tally, least: float, smoothed: float 
 
     One replica may have more of everything than the release, or less; the truth may lie on either side of both. So what
     all numbers have in common (`together`) is a deviation of unknown sign, and the rest is the mean square of what a
-    replica is off where it shows about as much. One replica is one draw of the former, which counts as much as `least`,
-    below which it is never thought to be. Where noise made the release smooth, a replica shows too little by the root
-    of `smoothed`.
+    replica is off where it shows about as much. One replica is one draw of the former, beside which `least`
+    counts as several, and below that it is never thought to be. Where noise made the release smooth, a replica shows
+    too little by the root of `smoothed`.
     """
     shown, true = replica.beside(truth)
     seen = shown > 0
@@ -82,7 +85,7 @@ def find_even_bands(truth: Tally, replica: Tally, least: float, smoothed: float 
     missed = true[~seen]
     unlisted = float(np.quantile(missed, 1 - OUTSIDE)) if len(missed) else None
     drawn = float(shown.sum()) / max(float(true.sum()), 1.0) - 1
-    together = max(sqrt((drawn**2 + least**2) / 2), least)
+    together = max(sqrt((drawn**2 + LEAST_COUNTS * least**2) / (1 + LEAST_COUNTS)), least)
     order = np.argsort(shown[seen], kind="stable")
     number, off = shown[seen][order], ((true - shown)[seen] / np.sqrt(shown[seen] + 1))[order]
     long = len(number) >= WIDE
