@@ -1,5 +1,6 @@
 """Visits come in from parquet and csv as they are meant, go out whole, and bad rows are named."""
 
+import contextlib
 import gzip
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -12,6 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wayveil.errors import InputError, ParameterError, UnknownStopError
+from wayveil.trips.findings import Findings
+from wayveil.trips.pairs import read_pairs
 from wayveil.trips.trips import Trips
 from wayveil.trips.visits import read_visits, write_visits
 from wayveil.world.world import World
@@ -340,3 +343,21 @@ def test_a_failed_write_leaves_the_old_file_and_no_other(tmp_path, monkeypatch):
         write_visits(Trips.of_lists([[0]], ABC), path)
     assert path.read_text() == "precious"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_moment_that_no_calendar_has_is_a_problem_of_its_year_alone():
+    moments = pl.from_epoch(pl.Series([1_700_000_000, 1_700_000_060, -636_000_000_000]), time_unit="s")
+    visits = pl.DataFrame({"trip_id": [1, 1, 1], "stop_id": ["a", "b", "c"], "event_time": moments})
+    findings = Findings("visits")
+    with contextlib.suppress(InputError):
+        read_visits(visits, ABC, findings=findings)
+    assert ["impossible year" in problem.problem for problem in findings.problems] == [True]
+
+
+def test_starts_of_a_zone_and_ends_without_one_are_told_apart():
+    start = pl.Series([datetime(2026, 9, 7, 8)]).dt.replace_time_zone("Europe/London")
+    table = pl.DataFrame(
+        {"origin": ["a"], "destination": ["b"], "start": start, "end": [datetime(2026, 9, 7, 8, 5)]}
+    )
+    with pytest.raises(InputError, match="one form"):
+        read_pairs(table, ABC)

@@ -247,8 +247,9 @@ def with_text_times(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def of_one_form(table: pl.DataFrame) -> pl.DataFrame:
-    """Return a table with its times as texts where some of its columns have moments and others do not."""
-    kinds = {table[name].dtype.base_type() for name in DATES if name in table.columns}
+    """Return a table with its times as texts where some of its columns have moments (of a zone) and others do not."""
+    types = [table[name].dtype for name in DATES if name in table.columns]
+    kinds = {(each.base_type(), getattr(each, "time_zone", None)) for each in types}
     return with_text_times(table) if len(kinds) > 1 else table
 
 

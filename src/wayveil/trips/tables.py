@@ -196,7 +196,7 @@ def _say_headless(header: Sequence[str]) -> str:
 def _height_without_trailing_blanks(table: pl.DataFrame) -> int:
     """Blank lines at the end of a csv come as rows without any value; they are no visits."""
     height = table.height
-    while height and all(value is None for value in table.row(height - 1)):
+    while height and all(column.slice(height - 1, 1).null_count() for column in table):
         height -= 1
     return height
 

@@ -220,11 +220,10 @@ def _times(
     times = replace(read_times(column), given=form)
     wrong = times.wrong_rows()
     findings.rows("visits without a usable event_time", wrong, lambda row: times.say(row, column[row]))
-    findings.rows(
-        "visits in an impossible year", impossible_years(times.wall), lambda row: say_year(times.wall[row])
-    )
+    impossible = impossible_years(times.wall)
+    findings.rows("visits in an impossible year", impossible, lambda row: say_year(times.wall[row]))
     time = times.seconds(order.sorted, order.offsets)
-    _check_order(table, order, findings, time, wrong)
+    _check_order(table, order, findings, time, np.union1d(wrong, impossible))
     # With zones, the first visit of a trip sets the clock of all its visits.
     return time, history.then(PER_TRIP) if times.expected == Form.ZONED else history
 
