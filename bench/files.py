@@ -37,7 +37,7 @@ def taps(rows: int, first: int | None = None) -> pl.DataFrame:
     )
 
 
-def fastest(work: Callable[[], object], times: int = 3) -> float:
+def fastest(work: Callable[[], object], times: int = 7) -> float:
     """CPU seconds of the fastest of a few runs."""
     found = []
     for _ in range(times):

@@ -152,15 +152,14 @@ def read_moments(text: pl.Series, order: str, zone: str | None) -> pl.Series:
     quick, kind = read_quickly(text, order=order, zoned=zone is not None)
     moments = _in_chunks(quick, text)
     found = []
-    for each in (LOCAL, ZONED):
+    for each in [each for each in (LOCAL, ZONED) if (kind == each).any()] or [LOCAL]:
         fits = kind == each
-        if fits.any() or each == LOCAL:
-            read = moments if fits.all() else moments.set(pl.Series(~fits), None)
-            if each == ZONED and zone is not None:
-                read = read.dt.replace_time_zone("UTC").dt.convert_time_zone(zone)
-            if read.null_count() == text.null_count():
-                return read
-            found.append(moment_text(read))
+        read = moments if fits.all() else moments.set(pl.Series(~fits), None)
+        if each == ZONED and zone is not None:
+            read = read.dt.replace_time_zone("UTC").dt.convert_time_zone(zone)
+        if read.null_count() == text.null_count():
+            return read
+        found.append(moment_text(read))
     known = pl.select(pl.coalesce(found)).to_series()
     left = (known.is_null() & text.is_not_null()).arg_true()
     other = each_distinct(text.gather(left), lambda each: iso_text(parse_moments(each, order), zone))

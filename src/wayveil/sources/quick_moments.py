@@ -31,44 +31,54 @@ def read_quickly(*texts: pl.Series, order: str, zoned: bool) -> tuple[Ints, Byte
     moments, kind = np.zeros(len(texts[0]), np.int64), np.zeros(len(texts[0]), np.uint8)
     for first in range(0, len(texts[0]), _AT_ONCE):
         piece = slice(first, first + _AT_ONCE)
-        text = texts[0][piece]
-        if len(texts) > 1:
-            text = pl.select(pl.concat_str([each[piece] for each in texts], separator="T")).to_series()
-        some = text.cast(pl.Binary).cast(pl.List(pl.UInt8))
-        length = some.list.len().fill_null(0)
-        each = (some.filter(length > 0) if length.min() == 0 else some).explode()
-        _read((each.to_numpy(), length.to_numpy()), _ORDER[order], zoned, moments[piece], kind[piece])
+        found = [_bytes_of(each[piece]) for each in texts]
+        text = found[0][0] if len(found) == 1 else np.concatenate([text for text, _ in found])
+        length = np.stack([length for _, length in found])
+        _read(text, length, _ORDER[order], zoned, moments[piece], kind[piece])
     return moments, kind
 
 
+def _bytes_of(text: pl.Series) -> tuple[Bytes, Ints]:
+    """Return the bytes of all texts, and how many each has."""
+    some = text.cast(pl.Binary).cast(pl.List(pl.UInt8))
+    length = some.list.len().fill_null(0).cast(pl.Int64)
+    each = (some.filter(length > 0) if length.min() == 0 else some).explode()
+    return each.to_numpy(), length.to_numpy()
+
+
 @njit(cache=True)
-def _read(texts: tuple[Bytes, Ints], order: int, zoned: bool, moments: Ints, kind: Bytes) -> None:
-    """Cut each text into numbers and the marks after them, and read these."""
-    text, length = texts
+def _read(text: Bytes, length: Ints, order: int, zoned: bool, moments: Ints, kind: Bytes) -> None:
+    """Cut each text into numbers and the marks after them, and read these; `length` has a row for each column."""
     number, digits, mark = np.zeros((3, _NUMBERS), np.int64)
-    begin = before = 0
+    columns, rows = length.shape
+    begin, other = 0, length[: columns - 1].sum()
+    before = 0
     day = _NONE
-    for row in range(len(length)):
-        at, end = begin, begin + length[row]
-        begin = end
-        while at < end and text[at] == 32:
-            at += 1
-        while at < end and text[end - 1] == 32:
-            end -= 1
-        count = 0
-        while at < end and count < _NUMBERS:
-            first, value = at, 0
-            while at < end:
-                digit = text[at] - 48
-                if digit < 0 or digit > 9:
-                    break
-                value = 10 * value + digit
+    for row in range(rows):
+        count = at = end = 0
+        for column in range(columns):
+            if column:  # after a date, and nothing beside it
+                count = 3 if count == 3 and at == end + 1 else -_NUMBERS
+                mark[2] = 32
+            at, end = begin, begin + length[column, row]
+            begin, other = (other, end) if columns == 2 else (end, other)
+            while at < end and text[at] == 32:
                 at += 1
-            if at == first:
-                break
-            number[count], digits[count], mark[count] = value, at - first, text[at] if at < end else 0
-            at += 1
-            count += 1
+            while at < end and text[end - 1] == 32:
+                end -= 1
+            while at < end and -1 < count < _NUMBERS:
+                first, value = at, 0
+                while at < end:
+                    digit = text[at] - 48
+                    if digit < 0 or digit > 9:
+                        break
+                    value = 10 * value + digit
+                    at += 1
+                if at == first:
+                    break
+                number[count], digits[count], mark[count] = value, at - first, text[at] if at < end else 0
+                at += 1
+                count += 1
         if count < 5 or mark[0] != mark[1] or not (mark[2] == 32 or mark[2] | 32 == 116):  # a blank or T
             continue
         if not 45 <= mark[0] <= 47 or not (mark[3] == 46 or mark[3] == 58) or digits[4] != 2:  # - . / and . :
