@@ -18,7 +18,7 @@ from wayveil.simulate.taxis import STUDY_BOX, simulate_taxis
 from wayveil.trips.trips import Trips
 from wayveil.world.grid import Grid
 from wayveil.world.gtfs import read_gtfs
-from wayveil.world.walk_blocks import Walks, length_edges
+from wayveil.world.walk_blocks import Walks, join_lengths, length_edges
 from weave_city import QUICK, measured
 
 WEAVE = Weave(generation=QUICK)
@@ -45,9 +45,29 @@ def test_a_tail_below_the_noise_is_read_as_it_goes_on(seed):
     true = np.bincount(np.searchsorted(edges, raw, side="right") - 1, minlength=len(edges))
     noisy = np.concatenate([true, np.zeros(3 * len(edges))])
     noisy = CellEstimates(noisy + rng.laplace(0, 16, len(noisy)), 16 * 2**0.5)
-    found = read_lengths(noisy, None, edges, len(raw), Generation())
+    found = read_lengths({"length": noisy}, edges, len(raw), Generation())["length"]
     drawn = LengthLaw(edges, found.value).draw(100_000, rng)[1]
     assert abs(drawn.mean() / raw.mean() - 1) < 0.1
+
+
+def test_lengths_of_all_trips_in_wide_bins_tell_how_long_the_longest_are():
+    edges, rng = length_edges(25), np.random.default_rng(6)
+    raw = 1 + rng.lognormal(2.9, 0.75, 7_000).astype(np.int64)
+    bin_, far = np.searchsorted(edges, raw, side="right") - 1, rng.integers(0, 4, len(raw))
+    true = np.bincount(far * len(edges) + bin_, minlength=4 * len(edges))
+    every = np.bincount(join_lengths(edges)[bin_], minlength=join_lengths(edges)[-1] + 1)
+
+    def read_tail(wide):
+        blocks = {"length": CellEstimates(true + rng.laplace(0, 30, len(true)), 30 * 2**0.5)}
+        if wide:
+            blocks["length in all"] = CellEstimates(every + rng.laplace(0, 9, len(every)), 9 * 2**0.5)
+        law = LengthLaw(edges, read_lengths(blocks, edges, len(raw), Generation())["length"].value)
+        longest = law.length[np.searchsorted(np.cumsum(law.mass.sum(axis=0)) / law.mass.sum(), 0.99)]
+        return abs(longest / np.quantile(raw, 0.99) - 1), abs(law.visits / raw.sum() - 1)
+
+    off, narrow = (np.mean([read_tail(wide) for _ in range(20)], axis=0) for wide in (True, False))
+    assert (off < (0.12, 0.03)).all()
+    assert (off < narrow / 1.5).all()
 
 
 def test_long_trips_of_a_wide_bin_are_rarer_than_short_ones():
@@ -67,7 +87,8 @@ def test_lengths_of_ways_to_and_fro_jump_as_counted(seed):
     true = np.zeros((2, len(edges)))
     true[0, [2, 4]], true[1, [1, 3, 5]] = (20_000, 6_000), (9_000, 4_000, 2_000)
     noisy = CellEstimates(true.ravel() + rng.laplace(0, 12, true.size), 12 * 2**0.5)
-    found = read_lengths(noisy, None, edges, true.sum(), Generation(), on_list=True).value.reshape(2, -1)
+    read = read_lengths({"length": noisy}, edges, true.sum(), Generation(), on_list=True)
+    found = read["length"].value.reshape(2, -1)
     assert np.abs(found - true).sum() < 0.03 * true.sum()
 
 

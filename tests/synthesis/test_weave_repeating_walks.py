@@ -80,7 +80,7 @@ def lengths_of(counts: dict[int, float], deviation: float, seed=1) -> tuple[Leng
     noise = np.random.default_rng(seed).laplace(0, deviation / 2**0.5, true.shape)
     noisy = CellEstimates((true + noise).ravel(), deviation)
     return LengthLaw(
-        edges, read_lengths(noisy, None, edges, true.sum(), Generation(), on_list=True).value
+        edges, read_lengths({"length": noisy}, edges, true.sum(), Generation(), on_list=True)["length"].value
     ), true
 
 

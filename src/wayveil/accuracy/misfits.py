@@ -53,10 +53,11 @@ def find_bias(kind: str, expected: Sequence[ExpectedError] | None, *, guess: boo
     """
     if expected is None:
         return 0.0
-    wanted = MADE_OF.get(kind, kind)
-    for error in expected:
-        if error.kind == wanted and (error.asked or guess):
-            return error.unexplained * sqrt(pi / 2) / sqrt(error.mean + 1)
+    told = {error.kind: error for error in expected if error.asked or guess}
+    own = kind in told and told[kind].unexplained > 0
+    wanted = kind if own else MADE_OF.get(kind, kind)
+    if wanted in told:
+        return told[wanted].unexplained * sqrt(pi / 2) / sqrt(told[wanted].mean + 1)
     return 0.0 if wanted in ("hours", "stop-hours") else None
 
 

@@ -25,6 +25,9 @@ from wayveil.world.zones import Geography
 
 # Walks of more visits than this are in the last bin of lengths.
 LONGEST = 1_000
+# Bins of the lengths of all trips, whatever their distance, grow by so many percent: few, so that the noise of many
+# bins does not add up to long trips that nobody made.
+GROWTH_IN_ALL = 50
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,6 +130,17 @@ def length_edges(growth: int) -> Ints:
     return np.array(edges, np.int64)
 
 
+def join_lengths(edges: Ints) -> Ints:
+    """Return the wide bin of each bin of lengths: the first starts with it, the next where lengths have grown."""
+    joined = np.zeros(len(edges), np.int64)
+    start = edges[0]
+    for number in range(1, len(edges)):
+        grown = 100 * edges[number] >= (100 + GROWTH_IN_ALL) * start
+        joined[number] = joined[number - 1] + int(grown)
+        start = edges[number] if grown else start
+    return joined
+
+
 def distance_edges(geography: Geography, count: int) -> Floats:
     """Upper ends, in metres, of all distance bins but the last; near ones are narrower."""
     return geography.widest * (np.arange(1, count) / count) ** 1.5
@@ -169,6 +183,17 @@ class WalkBlocks:
         if self.geography.network:
             distance = np.repeat(np.arange(bins), lengths)
             found.append(Block("distance", bins, self.distance, finer="length", union=distance))
+        if isinstance(self.geography.network, Grid):
+            joined = join_lengths(self.length_edges)
+            found.append(
+                Block(
+                    "length in all",
+                    int(joined[-1]) + 1,
+                    lambda walks: joined[self._length_bin(walks)],
+                    finer="length",
+                    union=np.tile(joined, bins),
+                )
+            )
         return found
 
     def _end(self, name: str, place: Callable[[Walks], Int32s]) -> list[Block]:
@@ -200,8 +225,10 @@ class WalkBlocks:
         return np.searchsorted(self.distance_edges, metres, side="right").astype(np.int64)
 
     def _length(self, walks: Walks) -> Ints:
-        length = np.searchsorted(self.length_edges, walks.lengths, side="right") - 1
-        return self.distance(walks) * len(self.length_edges) + length
+        return self.distance(walks) * len(self.length_edges) + self._length_bin(walks)
+
+    def _length_bin(self, walks: Walks) -> Ints:
+        return np.searchsorted(self.length_edges, walks.lengths, side="right") - 1
 
     def _leaf(self, walks: Walks) -> Ints:
         pair = self.geography.places.pair(walks.origin, walks.destination)

@@ -1,5 +1,9 @@
 """Lengths of trips: the noisy table of lengths by distance without most of its noise, and lengths drawn from it."""
 
+from collections.abc import Mapping
+from math import sqrt
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 
@@ -7,53 +11,94 @@ from wayveil.arrays import Floats, Ints
 from wayveil.mechanisms.weave.estimates import CellEstimates
 from wayveil.mechanisms.weave.settings import Generation
 from wayveil.synthesis.projection import onto_total
+from wayveil.world.walk_blocks import join_lengths
 
 
 def read_lengths(
-    noisy: CellEstimates,
-    distance: CellEstimates | None,
+    noisy: Mapping[str, CellEstimates],
     edges: Ints,
     total: float,
     settings: Generation,
     *,
     on_list: bool = False,
-) -> CellEstimates:
-    """Return the table without most of its noise: as smooth a law of lengths as the noisy counts allow.
+) -> dict[str, CellEstimates]:
+    """Return the tables of lengths without most of their noise: as smooth a law as the noisy counts allow.
 
     The logarithm of the law of all trips, over the logarithm of length, bends up little and down as it likes, and falls
     at last no less steeply than a power of length: a few false trips of 500 visits would fill a release. Each distance
-    departs from that law in the same way. How many trips there are at each distance was asked once more (`distance`).
+    departs from that law in the same way. How many trips there are at each distance was asked once more (`distance`),
+    and on a grid how many of each length at all distances together, in wide bins (`length in all`).
     """
-    rows = noisy.value.reshape(-1, len(edges))
-    trips, precise = rows.sum(axis=1), 1 / (len(edges) * max(noisy.deviation, 1e-9) ** 2)
+    length, distance, in_all = (noisy.get(name) for name in ("length", "distance", "length in all"))
+    assert length is not None  # asked of every kind of world
+    rows = length.value.reshape(-1, len(edges))
+    trips, precise = rows.sum(axis=1), 1 / (len(edges) * max(length.deviation, 1e-9) ** 2)
     if distance is not None:
         other = 1 / max(distance.deviation, 1e-9) ** 2
         trips = (precise * trips + other * distance.value) / (precise + other)
     trips = onto_total(trips, total)
     width = np.append(np.diff(edges), max(edges[-1] - edges[-2], 1) if len(edges) > 1 else 1)
     base, at = np.log(width) - settings.steepness * np.log(edges), np.log(edges)
-    # Distances that hold next to no trips would add nothing but noise.
-    weight = trips / trips.max()
-    noise = noisy.deviation * float(np.sqrt((weight**2).sum()))
-    law = _smooth(weight @ rows, noise, base, at, settings)[0]
+    if in_all is None:
+        # Distances that hold next to no trips would add nothing but noise.
+        weight = trips / trips.max()
+        noise = length.deviation * float(np.sqrt((weight**2).sum()))
+        law = _smooth(weight @ rows, noise, base, at, settings)[0]
+    else:
+        joined = join_lengths(edges)
+        known = _InAll(in_all.value, joined, max(in_all.deviation, 1e-9))
+        law = _smooth(rows.sum(axis=0), length.deviation * sqrt(len(rows)), base, at, settings, known)[0]
     base = np.log(np.maximum(law, 1e-12) / law.sum())
-    found = [_smooth(row, noisy.deviation, base, at, settings) for row in rows]
+    found = [_smooth(row, length.deviation, base, at, settings) for row in rows]
     table, variance = (np.array(part) for part in zip(*found, strict=True))
     if on_list:
         # Ways to and fro have lengths that no smooth law has: where many trips are, what stands out far is believed; a
         # few false trips of 200 visits would fill a release.
-        far = np.abs(rows - table) > 2 * noisy.reach().reshape(rows.shape)
+        far = np.abs(rows - table) > 2 * length.reach().reshape(rows.shape)
         table = np.where(far & (np.maximum(rows, table) > total / 100), np.maximum(rows, 0.0), table)
         # A trip that does not end where it began has two visits at least.
         table[1:, 0] = 0.0
     table *= (trips / np.maximum(table.sum(axis=1), 1e-12))[:, None]
+    clean = {}
+    if in_all is not None:
+        law *= total / law.sum()
+        for _ in range(3):
+            table *= law / np.maximum(table.sum(axis=0), 1e-12)
+            table *= (trips / np.maximum(table.sum(axis=1), 1e-12))[:, None]
+        value = np.bincount(joined, law)
+        each = np.minimum(in_all.deviation, settings.sure * value) + 1e-6
+        clean["length in all"] = CellEstimates(value, in_all.deviation, each)
     # Errors of neighbouring bins go together, and the law as a whole is much surer than its bins.
-    each = np.minimum(np.sqrt(np.minimum(variance, noisy.deviation**2)), settings.sure * table) + 1e-6
-    return CellEstimates(table.ravel(), noisy.deviation, each.ravel())
+    each = np.minimum(np.sqrt(np.minimum(variance, length.deviation**2)), settings.sure * table) + 1e-6
+    return clean | {"length": CellEstimates(table.ravel(), length.deviation, each.ravel())}
+
+
+class _InAll(NamedTuple):
+    """Noisy sums of joined bins: their values, the sum that each bin is part of, and the deviation of the noise."""
+
+    value: Floats
+    joined: Ints
+    deviation: float
+
+    def off(self, mass: Floats) -> Floats:
+        """Return how much too large each sum is, over the variance of the noise."""
+        return np.asarray((np.bincount(self.joined, mass) - self.value) / self.deviation**2)
+
+    def loss(self, mass: Floats) -> float:
+        return float(self.off(mass) @ (np.bincount(self.joined, mass) - self.value)) / 2
+
+    def curve(self, mass: Floats) -> Floats:
+        alike = self.joined[:, None] == self.joined
+        return np.asarray(np.outer(mass, mass) * alike / self.deviation**2)
 
 
 def _smooth(
-    noisy: Floats, deviation: float, base: Floats, at: Floats, settings: Generation
+    noisy: Floats,
+    deviation: float,
+    base: Floats,
+    at: Floats,
+    settings: Generation,
+    in_all: _InAll | None = None,
 ) -> tuple[Floats, Floats]:
     """Return the most likely masses exp(base + z), and their variance; z is a line over `at` that bends a little.
 
@@ -73,8 +118,9 @@ def _smooth(
         return bends.T @ (bends / (bend**2 * wide)[:, None]) + np.outer(slopes[-1], slopes[-1]) / slope**2
 
     def loss(z: Floats) -> float:
-        misfit = noisy - np.exp(np.clip(base + z, -700, 50))
-        return float(misfit @ misfit) / (2 * deviation**2) + 0.5 * float(z @ stiffness(z) @ z)
+        mass = np.exp(np.clip(base + z, -700, 50))
+        misfit, more = noisy - mass, 0.0 if in_all is None else in_all.loss(mass)
+        return float(misfit @ misfit) / (2 * deviation**2) + 0.5 * float(z @ stiffness(z) @ z) + more
 
     z = np.full(len(at), np.log(max(float(noisy.sum()), deviation) / np.exp(base).sum()))
     value, damp = loss(z), 1e-6
@@ -82,6 +128,9 @@ def _smooth(
         mass, stiff = np.exp(np.clip(base + z, -700, 50)), stiffness(z)
         slope = mass * (mass - noisy) / deviation**2 + stiff @ z
         curve = stiff + np.diag(np.maximum(mass * (2 * mass - noisy), mass**2 / 10) / deviation**2 + damp)
+        if in_all is not None:
+            slope += mass * in_all.off(mass)[in_all.joined]
+            curve += in_all.curve(mass)
         move = np.linalg.solve(curve, -slope)
         move *= min(1.0, 2 / float(np.abs(move).max()))
         there = loss(z + move)

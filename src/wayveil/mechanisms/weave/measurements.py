@@ -21,14 +21,13 @@ from wayveil.errors import InputError
 from wayveil.mechanisms.weave.estimates import CellEstimates
 from wayveil.mechanisms.weave.lengths import LengthLaw, read_lengths
 from wayveil.mechanisms.weave.noisy_blocks import NoisyBlock, NoisyBlocks
-from wayveil.mechanisms.weave.settings import Generation
 from wayveil.mechanisms.weave.weaving import Woven, make_time_bins, weave
 from wayveil.mechanisms.weave.weight_fit import Features, find_norms
 from wayveil.progress import step
 from wayveil.synthesis.model import ExpectedError, Replica
 from wayveil.trips.trips import Trips
 from wayveil.world.grid import Grid
-from wayveil.world.walk_blocks import Block, Walks
+from wayveil.world.walk_blocks import Block, Walks, join_lengths
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,7 +145,7 @@ def compare_weavings(
         seen_again = _fold(again[name], replica.model.noisy[name], fold)
         if not (seen.riders > 0).any():
             continue  # trips of one stop have no edges
-        error = _compare(question, seen, seen_again, measured.settings, len(released), rng)
+        error = _compare(question, seen, seen_again, measured.settings.hidden[0], len(released), rng)
         found.append(replace(error, kind=KINDS.get(name)))
     if isinstance(measured.world, Grid):
         found += _guess_on_grids(measured, released, replica.trips, rng)
@@ -156,30 +155,46 @@ def compare_weavings(
 def _guess_on_grids(
     measured: NoisyBlocks, released: Trips, again: Trips, rng: np.random.Generator
 ) -> list[ExpectedError]:
-    """Say how far off visits are, whose number follows from the noisy table of lengths; and edges that were not asked
-    for, which are thought to be off by two fifths beside their noise.
+    """Say how far off visits are, whose number follows from the noisy table of lengths; and, where edges were not
+    asked for, edges and visits of cells, which are thought to be off by a share of their own beside their noise.
     """
-    blocks, found = measured.blocks().all(), [_expect_visits(measured, released, rng)]
-    if "edge" not in measured.noisy:
-        riders, other = (_count_cells(blocks["edge"], trips) for trips in (released, again))
+    guessed = dict(zip(("edges", "stops"), measured.settings.hidden[1:], strict=True))
+    edges, found = measured.blocks().all()["edge"], [_expect_visits(measured, released, rng)]
+    if "edge" in measured.noisy:
+        return found
+    size, both = measured.world.size, (released, again)
+    tallies = {
+        "edges": (ASKED_ABOUT["edge"], [_count_cells(edges, trips) for trips in both]),
+        "stops": ("visits of a cell", [np.bincount(trips.location, None, size) * 1.0 for trips in both]),
+    }
+    for kind, (question, cells) in tallies.items():
         # Next to noise of all visits a misfit of nothing tells nothing.
         noise = float(released.visits) ** 2
-        seen, seen_again = (_Seen(each, each, np.zeros(1), noise) for each in (riders, other))
-        if riders.any():
-            error = _compare(ASKED_ABOUT["edge"], seen, seen_again, measured.settings, len(released), rng)
-            found.append(replace(error, kind="edges", asked=False))
+        seen, seen_again = (_Seen(each, each, np.zeros(1), noise) for each in cells)
+        if seen.value.any():
+            error = _compare(question, seen, seen_again, guessed[kind], len(released), rng)
+            found.append(replace(error, kind=kind, asked=False))
     return found
 
 
 def _expect_visits(measured: NoisyBlocks, released: Trips, rng: np.random.Generator) -> ExpectedError:
     """Read the lengths of the released trips again, off 24 tables with noise."""
     edges, known = measured.blocks().length_edges, measured.believe("length")
-    exact = np.bincount(np.searchsorted(edges, released.lengths, side="right") - 1, minlength=len(edges))
-    deviation = known.deviation * sqrt(len(known.value) / len(edges))
+    bin_, joined = np.searchsorted(edges, released.lengths, side="right") - 1, join_lengths(edges)
+    exact = {"length": np.bincount(bin_, minlength=len(edges))}
+    deviation = {"length": known.deviation * sqrt(len(known.value) / len(edges))}
+    if "length in all" in measured.noisy:
+        exact["length in all"] = np.bincount(joined[bin_], minlength=joined[-1] + 1)
+        deviation["length in all"] = measured.believe("length in all").deviation
     many, off = float(released.visits), []
-    for noise in rng.laplace(0.0, deviation / sqrt(2), (24, len(edges))):
-        noisy = CellEstimates(exact + noise, deviation)
-        law = read_lengths(noisy, None, edges, float(len(released)), measured.settings)
+    for _ in range(24):
+        noisy = {
+            name: CellEstimates(
+                count + rng.laplace(0.0, deviation[name] / sqrt(2), len(count)), deviation[name]
+            )
+            for name, count in exact.items()
+        }
+        law = read_lengths(noisy, edges, float(len(released)), measured.settings)["length"]
         off.append(LengthLaw(edges, law.value).visits - many)
     mean = float(np.mean(np.abs(off)))
     return ExpectedError("visits in all", 1, many, mean, mean / many, 0.0, seen=True, kind="visits")
@@ -264,13 +279,13 @@ def _compare(
     question: str,
     seen: _Seen,
     again: _Seen,
-    settings: Generation,
+    unseen: float,
     trips: int,
     rng: np.random.Generator,
 ) -> ExpectedError:
     """Noise as the second weaving shows it, and beside it a bias of random sign."""
     excess = float(np.mean(seen.misfit**2) - np.mean(again.misfit**2))
-    beyond, sure = _estimate_bias(excess, seen.variance, seen.value, settings)
+    beyond, sure = _estimate_bias(excess, seen.variance, seen.value, unseen)
     # A rider spreads one over a whole trip: so many riders are one in this block.
     bias = np.sqrt(beyond) * (seen.riders.sum() / max(seen.value.sum(), 1.0))
     off = np.abs(again.riders - seen.riders + bias * rng.standard_normal(len(bias)))
@@ -287,16 +302,14 @@ def _compare(
     )
 
 
-def _estimate_bias(
-    excess: float, variance: float, value: Floats, settings: Generation
-) -> tuple[Floats, bool]:
+def _estimate_bias(excess: float, variance: float, value: Floats, unseen: float) -> tuple[Floats, bool]:
     """The squared bias of every cell, from the mean excess of squared misfits, and whether that is more than a guess.
 
     The excess is a difference of two means of squared noise, each of variance 5 v^2 / cells for Laplace noise of
     variance v. It is weighed against the guess, which is as uncertain as it is large.
     """
     cells = len(value)
-    guess = max(float(np.mean((settings.unseen * value) ** 2)), 1e-12)
+    guess = max(float(np.mean((unseen * value) ** 2)), 1e-12)
     unsure = 10 * variance**2 / cells
     # In few cells much of an excess is luck: in twenty it is half believed.
     believed = max(0.0, excess) * cells / (cells + 20)

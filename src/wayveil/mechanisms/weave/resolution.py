@@ -85,6 +85,7 @@ HEIRS = {
     "edge": "edge zone",
     "edge zone": "edge",
     "distance": "length",
+    "length in all": "length",
 }
 # On a grid, pairs of zones say who begins and ends where as well as zones do.
 HEIRS_ON_GRID = HEIRS | {
@@ -121,6 +122,7 @@ def drop_useless(
         "band of pair": look.pairs,
         "edge zone": look.edges,
         "distance": look.distances - 1,
+        "length in all": look.distances - 1,
     }
     fine = {}
     if network is not None:
@@ -218,6 +220,7 @@ ALWAYS_ALIKE = frozenset(
 DEPENDS_ON = {
     "length": ("distances", "growth"),
     "distance": ("distances",),
+    "length in all": ("growth",),
     "extent": ("distances",),
     "origin zone": ("ends",),
     "destination zone": ("ends",),

@@ -48,7 +48,7 @@ RETIRED = frozenset(
         "fewest_trips", "early", "sweeps", "strong_from", "feedback_weak", "flow_floor", "cost_range", "detours",
         "least_share", "rare", "least_kinds", "trees", "lines", "edges", "waits", "trust", "ends_off", "exchanges",
         "solver", "freedom", "shrinkage", "ends", "routes", "drives", "lengths", "streets", "on_list", "errors",
-        "freedoms",
+        "freedoms", "unseen",
     }
 )  # fmt: skip
 Weights = dict[str, Fraction]
@@ -76,7 +76,8 @@ class Shares(_Settings):
     )  # fmt: skip
     on_grid: Weights = _weights(
         "the same on a grid, where drivers go anywhere: who goes where says more than single steps do",
-        trips=4, origin=5, destination=5, pairs=62, hours=17, edges=17, lengths=14, turns=8, crossing=60,
+        trips=4, origin=5, destination=5, pairs=62, hours=17, edges=17, lengths=8, length_in_all=20, turns=8,
+        crossing=60,
     )  # fmt: skip
     on_list: Weights = _weights(
         "the same without a network, where only moves tell who goes where",
@@ -261,7 +262,11 @@ class Generation(_Settings):
     seconds_per_move: int = Field(
         120, ge=0, description="seconds between visits where no timetable says more"
     )
-    unseen: float = Field(0.4, gt=0, description="share by which a cell is off where noise hides it")
+    hidden: tuple[float, float, float] = Field(
+        (0.4, 0.5, 0.32),
+        description="share by which a cell is off where noise hides it, an edge of a grid where edges were not asked "
+        "for, and the visits of a cell there, for which part of that cancels out",
+    )
 
     @classmethod
     def of_record(cls, record: Mapping[str, Any]) -> "Generation":

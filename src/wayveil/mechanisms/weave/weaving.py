@@ -127,9 +127,7 @@ def prepare(measured: NoisyBlocks) -> tuple[Target, Ways]:
         demand = Demand.estimate(blocks, noisy, total, settings)
         return Target(asked, noisy, total, settings), RoutedWays(demand, world, settings)
     on_list = not isinstance(world, Grid)
-    noisy["length"] = read_lengths(
-        noisy["length"], noisy.get("distance"), blocks.length_edges, total, settings, on_list=on_list
-    )
+    noisy |= read_lengths(noisy, blocks.length_edges, total, settings, on_list=on_list)
     if isinstance(world, Grid):
         if "edge" in noisy:
             # A trip spreads one over its edges, or more where only the squares of what it adds are bounded.
