@@ -46,7 +46,7 @@ def read_lengths(
         law = _smooth(weight @ rows, noise, base, at, settings)[0]
     else:
         joined = join_lengths(edges)
-        known = _InAll(in_all.value, joined, max(in_all.deviation, 1e-9))
+        known = _InAll(in_all.value, joined, max(in_all.scale, 1e-9))
         law = _smooth(rows.sum(axis=0), length.deviation * sqrt(len(rows)), base, at, settings, known)[0]
     base = np.log(np.maximum(law, 1e-12) / law.sum())
     found = [_smooth(row, length.deviation, base, at, settings) for row in rows]
@@ -65,7 +65,7 @@ def read_lengths(
         for _ in range(3):
             table *= law / np.maximum(table.sum(axis=0), 1e-12)
             table *= (trips / np.maximum(table.sum(axis=1), 1e-12))[:, None]
-        value = np.bincount(joined, law)
+        value = np.bincount(joined, law).astype(np.float64)
         each = np.minimum(in_all.deviation, settings.sure * value) + 1e-6
         clean["length in all"] = CellEstimates(value, in_all.deviation, each)
     # Errors of neighbouring bins go together, and the law as a whole is much surer than its bins.
@@ -74,22 +74,30 @@ def read_lengths(
 
 
 class _InAll(NamedTuple):
-    """Noisy sums of joined bins: their values, the sum that each bin is part of, and the deviation of the noise."""
+    """Noisy sums of joined bins: their values, the sum that each bin is part of, and the scale of the noise.
+
+    Laplace noise is far off more often than normal noise: how far a sum is off counts in proportion, rounded near zero.
+    """
 
     value: Floats
     joined: Ints
-    deviation: float
-
-    def off(self, mass: Floats) -> Floats:
-        """Return how much too large each sum is, over the variance of the noise."""
-        return np.asarray((np.bincount(self.joined, mass) - self.value) / self.deviation**2)
+    scale: float
 
     def loss(self, mass: Floats) -> float:
-        return float(self.off(mass) @ (np.bincount(self.joined, mass) - self.value)) / 2
+        return float(np.hypot(self._off(mass), self.scale).sum()) / self.scale
+
+    def slope(self, mass: Floats) -> Floats:
+        off = self._off(mass)
+        return np.asarray(mass * (off / (self.scale * np.hypot(off, self.scale)))[self.joined])
 
     def curve(self, mass: Floats) -> Floats:
         alike = self.joined[:, None] == self.joined
-        return np.asarray(np.outer(mass, mass) * alike / self.deviation**2)
+        return np.asarray(
+            np.outer(mass, mass) * alike / (self.scale * np.hypot(self._off(mass), self.scale))[self.joined]
+        )
+
+    def _off(self, mass: Floats) -> Floats:
+        return np.asarray(np.bincount(self.joined, mass) - self.value)
 
 
 def _smooth(
@@ -129,7 +137,7 @@ def _smooth(
         slope = mass * (mass - noisy) / deviation**2 + stiff @ z
         curve = stiff + np.diag(np.maximum(mass * (2 * mass - noisy), mass**2 / 10) / deviation**2 + damp)
         if in_all is not None:
-            slope += mass * in_all.off(mass)[in_all.joined]
+            slope += in_all.slope(mass)
             curve += in_all.curve(mass)
         move = np.linalg.solve(curve, -slope)
         move *= min(1.0, 2 / float(np.abs(move).max()))

@@ -163,9 +163,12 @@ def _guess_on_grids(
     if "edge" in measured.noisy:
         return found
     size, both = measured.world.size, (released, again)
-    tallies = {
+    tallies: dict[str, tuple[str, list[Floats]]] = {
         "edges": (ASKED_ABOUT["edge"], [_count_cells(edges, trips) for trips in both]),
-        "stops": ("visits of a cell", [np.bincount(trips.location, None, size) * 1.0 for trips in both]),
+        "stops": (
+            "visits of a cell",
+            [np.bincount(trips.location, None, size).astype(np.float64) for trips in both],
+        ),
     }
     for kind, (question, cells) in tallies.items():
         # Next to noise of all visits a misfit of nothing tells nothing.
