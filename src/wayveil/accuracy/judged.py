@@ -7,7 +7,7 @@ from math import sqrt
 import numpy as np
 
 from wayveil.accuracy.accuracy import Accuracy
-from wayveil.accuracy.posterior import Posterior, believe_counted, believe_estimate
+from wayveil.accuracy.posterior import Posterior, believe_counted, believe_estimate, stand_out
 from wayveil.arrays import Floats, Ints, Mask
 from wayveil.privacy.weights import Scaling
 from wayveil.released.officer import Usefulness
@@ -16,11 +16,6 @@ from wayveil.synthesis.counted import AllCounted, CountsCells
 from wayveil.synthesis.estimates import Estimate, Interval, Question, count_in_trips
 from wayveil.synthesis.model import Estimates, ExpectedError
 from wayveil.synthesis.tallies import KINDS, kind_of, tally
-
-# A count stands out of its noise, and is believed rather than the trips, from so many scales of it on; so much of it is
-# thought to be true, as where noise is much larger than most cells a clear count is mostly luck. Set where `CLEAR` was.
-STANDS_OUT = 3.0
-BELIEVED = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +74,7 @@ class JudgedRelease(ReleasedTrips):
         return replace(believed, low=low, high=high, fourth=None)
 
     def sharpen(self, kind: str, cells: Ints, values: Floats) -> Floats:
-        """Noisy counts in place of what the trips show, in cells whose count stands out of its noise and is believed.
+        """Noisy counts in place of what the trips show, in cells whose count stands out of its noise.
 
         Trips are the better guess where a count is mostly noise; where it is not, they only blur it. A posterior mean
         would be too low for the truly busiest cells, which people ask for.
@@ -87,10 +82,9 @@ class JudgedRelease(ReleasedTrips):
         known = self.model.counted(kind) if isinstance(self.model, CountsCells) else None
         if not isinstance(known, AllCounted) or "rewritten_by" in self.datasheet or self.each_stands_for != 1:
             return values
-        sure = known.values > STANDS_OUT * sqrt(known.variance / 2)
         believed = self.posterior(kind)
-        if believed is not None:
-            sure &= believed.mean > BELIEVED * known.values
+        mean = None if believed is None else believed.mean
+        sure = stand_out(known.values, sqrt(known.variance / 2), mean)
         left = self._left(kind, known.values, sure)
         return np.where(sure[cells], np.rint(known.values[cells]), np.rint(values * left))
 

@@ -19,7 +19,8 @@ from typing import Final
 import numpy as np
 from scipy.special import erf, gammaln, kve, ndtri
 
-from wayveil.arrays import Floats, Ints
+from wayveil.arrays import Floats, Ints, Mask
+from wayveil.mechanisms.mechanism import USUAL_TOP
 from wayveil.synthesis.counted import AllCounted, CountedCells, KeptCounted
 from wayveil.synthesis.estimates import Estimate
 from wayveil.synthesis.noise_sums import half_width
@@ -44,19 +45,23 @@ CLOSE: Final = 0.05
 TRACE: Final = 0.3
 # From so many Laplace variables on, their sum is taken for normal.
 NORMAL_FROM: Final = 40.0
-# From so many scales of its noise on, a count is shown as it is: the busiest cells are never farther off than by their
-# counts, and all together are nearer. Set on simulated lists, Oyster and Buenos Aires.
-CLEAR: Final = 2.0
+# A count is shown as it is from so large a part of the busiest ones on, within so many scales of its noise: the busiest
+# cells are hardly farther off than by their counts, all together nearer. Set on invented cities of 120 to 2,500 stops.
+OF_BUSIEST: Final = 1 / 3
+CLEAR: Final = (1.0, 3.0)
+# So much of all those counts must be thought true: where noise is much larger than all cells, the largest are luck.
+BELIEVED: Final = 1 / 3
 
 
 @dataclass(frozen=True, eq=False)
 class Posterior:
-    """By cell: the mean and both ends of the interval; of cells below a threshold, what one of them may hold.
+    """By cell: mean, median and both ends of the interval; of cells below a threshold, what one of them may hold.
 
     `cells` are those that the rows are of, ascending; None: all of them. Not a number: nothing is known.
     """
 
     mean: Floats
+    median: Floats
     low: Floats
     high: Floats
     hidden_high: float | None = None
@@ -85,9 +90,9 @@ def believe_counted(known: CountedCells | None, size: int) -> Posterior | None:
         found = find_posterior(known.values[told], *law)
         if found is None or told.all():
             return found
-        mean, low, high = np.full((3, len(told)), np.nan)
-        mean[told], low[told], high[told] = found.mean, found.low, found.high
-        return Posterior(mean, low, high)
+        spread = np.full((4, len(told)), np.nan)
+        spread[:, told] = found.mean, found.median, found.low, found.high
+        return Posterior(*spread)
     if isinstance(known, KeptCounted) and known.every and len(known.cells):
         law = (np.full(len(known.cells), each) for each in (2 * known.scale**2, 12 * known.scale**4))
         hidden = max(size - len(known.cells), 0)
@@ -101,24 +106,56 @@ def believe_estimate(known: Estimate) -> Estimate:
     if known.variance is None or known.fourth is None:
         return known
     found = find_posterior(known.values, known.variance, known.fourth)
-    return known if found is None else replace(known, low=found.low, high=found.high, mean=found.mean)
+    if found is None:
+        return known
+    return replace(known, low=found.low, high=found.high, mean=found.mean, median=found.median)
+
+
+def clear_from(noisy: Floats, scale: Floats | float) -> Floats:
+    """Return from which count on each cell is shown as it was counted, by the scale of its noise.
+
+    Three scales leave hardly anything to luck, but hide the busiest cells where noise is nearly as large as they are.
+    Counts are along the last axis.
+    """
+    most = min(USUAL_TOP, max(noisy.shape[-1] // 4, 1))
+    told = np.nan_to_num(noisy)
+    busy = np.median(np.partition(told, -most, axis=-1)[..., -most:], axis=-1, keepdims=True)
+    least, most_scales = CLEAR
+    return np.asarray(np.clip(OF_BUSIEST * busy, least * scale, most_scales * scale), np.float64)
+
+
+def stand_out(noisy: Floats, scale: Floats | float, mean: Floats | None) -> Mask:
+    """Tell which counts are shown as they were counted: clear ones, if what all counts say of them does not deny it."""
+    clear: Mask = noisy > clear_from(noisy, scale)
+    if mean is not None and mean[clear].sum() < BELIEVED * noisy[clear].sum():
+        return np.zeros_like(clear)
+    return clear
 
 
 def best_guess(known: Estimate) -> Estimate:
     """Take numbers as they were counted where they stand out of their noise, else what all cells together let expect.
 
-    Noise that is cut at zero makes small numbers add up to too many; a mean would be too low for the busiest. Noise
-    lifts counts over the line, so that as much is taken from the others as brings the list to its sum.
+    Noise that is cut at zero makes small numbers add up to too many; a mean would be too low for the busiest. A median
+    is less off than a mean. Noise lifts counts over the line, so that as much is taken from the others as brings the
+    list to its sum.
     """
     believed = believe_estimate(known)
-    if believed.mean is None or believed.low is None or believed.high is None or known.variance is None:
+    if (
+        believed.mean is None
+        or believed.median is None
+        or believed.interval is None
+        or known.variance is None
+    ):
         return believed
-    sure = known.values > CLEAR * np.sqrt(known.variance / 2)
-    others = believed.mean.sum() - known.values[sure].sum()
-    left = np.clip(others / max(believed.mean[~sure].sum(), 1e-9), 0.0, 1.0)
-    values = np.where(sure, known.values, left * believed.mean)
-    ends = np.minimum(believed.low, values), np.maximum(believed.high, values)
-    return Estimate(values, *ends, mean=believed.mean)
+    sure = stand_out(known.values, np.sqrt(known.variance / 2), believed.mean)
+    others, middle = believed.mean.sum() - known.values[sure].sum(), believed.median[~sure].sum()
+    left = np.clip(others / max(middle, 1e-9), 0.0, 1.0)
+    # Where little was lifted, medians add up to too few: they go on towards the means.
+    rest = np.clip((others - middle) / max(believed.mean[~sure].sum() - middle, 1e-9), 0.0, 1.0)
+    guess = left * believed.median + rest * (believed.mean - believed.median)
+    values = np.where(sure, known.values, guess)
+    low, high = believed.interval
+    return Estimate(values, np.minimum(low, values), np.maximum(high, values), mean=believed.mean)
 
 
 def mean_errors(known: Estimate) -> Floats:
@@ -171,17 +208,17 @@ def find_posterior(
         chance, weight = np.vstack([chance, below]), np.append(weight, hidden)
     bells = _bells(grid)
     prior = bells @ _fit(chance @ bells, weight)
-    mean, low, high = _summary(chance * prior, grid)
+    mean, median, low, high = _summary(chance * prior, grid)
     at: Ints = np.ravel(back)
-    found = Posterior(
-        mean[at], low[at], high[at], float(high[-1]) if threshold is not None and hidden else None
-    )
+    of_hidden = float(high[-1]) if threshold is not None and hidden else None
+    found = Posterior(mean[at], median[at], low[at], high[at], of_hidden)
     far = noisy > FAR * deviation
     half = half_width(variance, fourth)
     # Of numbers that noise hardly moves, all sizes nearby are as likely: the law of the noise says all.
     return replace(
         found,
         mean=np.where(far, noisy, found.mean),
+        median=np.where(far, noisy, found.median),
         low=np.where(far, noisy - half, found.low),
         high=np.where(far, noisy + half, found.high),
     )
@@ -227,14 +264,14 @@ def _fit(chance: Floats, weight: Floats) -> Floats:
     return share
 
 
-def _summary(joint: Floats, grid: Floats) -> tuple[Floats, Floats, Floats]:
-    """Mean and both ends of each row."""
+def _summary(joint: Floats, grid: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+    """Mean, median and both ends of each row."""
     joint /= np.maximum(joint.sum(axis=1, keepdims=True), 1e-300)
     below = np.cumsum(joint, axis=1)
-    mean = joint @ grid
-    low = grid[np.argmax(below >= OUTSIDE, axis=1)]
-    high = grid[np.argmax(below >= 1 - OUTSIDE - 1e-12, axis=1)]
-    return mean, low, high
+    low, median, high = (
+        grid[np.argmax(below >= part, axis=1)] for part in (OUTSIDE, 0.5, 1 - OUTSIDE - 1e-12)
+    )
+    return joint @ grid, median, low, high
 
 
 def _likelihood(noisy: Floats, variance: Floats, fourth: Floats, grid: Floats) -> Floats:

@@ -14,8 +14,7 @@ from math import exp, inf, log
 import numpy as np
 from numpy.typing import NDArray
 
-from wayveil.accuracy.judged import STANDS_OUT
-from wayveil.accuracy.posterior import CLEAR
+from wayveil.accuracy.posterior import clear_from
 from wayveil.arrays import Floats, Ints
 from wayveil.counting.local import LocalCounter
 from wayveil.errors import RefusedError
@@ -268,7 +267,7 @@ class Forecast:
 
     def _guess(self, truth: Floats, counts: NDArray[np.float64], scale: float) -> NDArray[np.float64]:
         """Return what would be shown of tries: counts that stand out of their noise, and about the usual of others."""
-        hidden = counts <= (STANDS_OUT if isinstance(self.mechanism, Weave) else CLEAR) * scale
+        hidden = counts <= clear_from(counts, scale)
         many = np.maximum(hidden.sum(axis=1, keepdims=True), 1)
         usual = (hidden * truth).sum(axis=1, keepdims=True) / many
         differ = (hidden * (truth - usual) ** 2).sum(axis=1, keepdims=True) / many

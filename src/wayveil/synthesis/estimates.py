@@ -103,7 +103,7 @@ class Estimate:
     """Numbers that may be negative, as noise is; the true ones lie between `low` and `high` in 95 of 100 cases.
 
     Both are None where nothing is known of the truth. `variance` and `fourth` cumulant are those of the noise, where
-    its law is known; `mean` is the best guess where all cells together tell a better one than the number itself.
+    its law is known; `mean` and `median` are better guesses where all cells together tell more than the number itself.
     """
 
     values: Floats
@@ -112,6 +112,7 @@ class Estimate:
     variance: Floats | None = None
     fourth: Floats | None = None
     mean: Floats | None = None
+    median: Floats | None = None
 
     @property
     def interval(self) -> Interval | None:
@@ -125,7 +126,7 @@ class Estimate:
 
     def take(self, rows: Ints) -> "Estimate":
         """These rows of it."""
-        parts = (self.low, self.high, self.variance, self.fourth, self.mean)
+        parts = (self.low, self.high, self.variance, self.fourth, self.mean, self.median)
         return Estimate(self.values[rows], *(None if part is None else part[rows] for part in parts))
 
     @classmethod
