@@ -125,10 +125,17 @@ def clear_from(noisy: Floats, scale: Floats | float) -> Floats:
 
 
 def stand_out(noisy: Floats, scale: Floats | float, mean: Floats | None) -> Mask:
-    """Tell which counts are shown as they were counted: clear ones, if what all counts say of them does not deny it."""
+    """Tell which counts are shown as they were counted: the clear ones, as far as all counts together bear them out.
+
+    The largest are shown as long as they add up to no more than all cells are thought to have.
+    """
     clear: Mask = noisy > clear_from(noisy, scale)
-    if mean is not None and mean[clear].sum() < BELIEVED * noisy[clear].sum():
+    if mean is None:
+        return clear
+    if mean[clear].sum() < BELIEVED * noisy[clear].sum():
         return np.zeros_like(clear)
+    largest = np.argsort(-noisy)[: clear.sum()]
+    clear[largest[np.cumsum(noisy[largest]) > np.nansum(mean)]] = False
     return clear
 
 
