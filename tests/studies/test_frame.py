@@ -8,13 +8,22 @@ import pytest
 from wayveil.errors import ParameterError, WayveilError
 from wayveil.files import write_whole
 from wayveil.lab.studies import run_study as run
+from wayveil.lab.studies import sources
 from wayveil.lab.studies import study_page as page
 from wayveil.lab.studies.docs import APART, study_markdown
 from wayveil.lab.studies.exhibits import study_record
 from wayveil.lab.studies.figure_verdicts import NOT_MEASURED, compare, falls, grows, judge
 from wayveil.lab.studies.lab import Lab, StudySource
 from wayveil.lab.studies.run_study import find_study, run_study, studies
-from wayveil.lab.studies.sources import changed, digest, digest_text, noted, page_sources, sources_of
+from wayveil.lab.studies.sources import (
+    changed,
+    digest,
+    digest_text,
+    noted,
+    page_sources,
+    sources_of,
+    unnamed_constants,
+)
 from wayveil.lab.studies.study import CellOutcome, Claim, Exhibit, Study, StudyPart, figures
 from wayveil.lab.studies.study_page import study_page
 from wayveil.lab.studies.study_results import Results, summarise
@@ -238,6 +247,25 @@ def test_a_digest_changes_with_what_changes_figures_and_with_nothing_else():
         for parts in (("1", "'é'"), ("1", "'longer'\n # why\n 'words'"), ("2", "'é'"))
     )
     assert one == long != other
+
+
+def test_constants_that_no_code_of_a_study_names_count_for_nothing(tmp_path, monkeypatch):
+    monkeypatch.setattr(sources, "ROOT", tmp_path)
+    one = "A = 1\nB: int = A\nC = 2\nD = 3\nE = 4\nF = 5\n\ndef used():\n    return B\n\ndef unused():\n    return D\n"
+    two = "from one import E as e\nimport one\nclass Any:\n    name = 'F'\n\n    def f(self):\n        return one.C\n"
+    for name, text in (("one.py", one), ("two.py", two)):
+        (tmp_path / name).write_text(text)
+    assert unnamed_constants({"one.py": ["used"], "two.py": []}) == {"one.py": ["C", "D"], "two.py": []}
+    assert unnamed_constants({"one.py": ["*"], "two.py": ["Any.f"]}) == {"one.py": [], "two.py": []}
+    before = digest_text(one, ("used",), ("C", "D"))
+    assert digest_text(one.replace("D = 3", "D = (\n    4\n)"), ("used",), ("C", "D")) == before
+    for old, new in (
+        ("A = 1", "A = 2"),
+        ("B: int", "B: float"),
+        ("E = 4", "E = 5"),
+        ("F = 5\n", "F = 5\nG = 1\n"),
+    ):
+        assert digest_text(one.replace(old, new), ("used",), ("C", "D")) != before
 
 
 def test_sources_are_what_was_called(tmp_path):

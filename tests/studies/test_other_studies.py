@@ -211,7 +211,7 @@ def test_a_planted_change_makes_a_page_without_the_mark_fail(tmp_path, monkeypat
     (tmp_path / "figures" / "study-toy-quick.json").write_text(json.dumps(record))
     page = written(tmp_path)[tmp_path / "studies.md"]
     assert "**Made with older code.**" not in page
-    monkeypatch.setattr(sources, "digest", lambda file, names: "planted")
+    monkeypatch.setattr(sources, "digest", lambda file, *names: "planted")
     marked = written(tmp_path)[tmp_path / "studies.md"]
     assert marked != page, "the test of the pages below compares these two"
     assert "**Made with older code.**" in marked

@@ -4,7 +4,8 @@ What a study uses is found by running it at its smallest and noting which functi
 modules count as a whole, and so do modules with compiled functions, which no tracer sees. Those of its modules that
 only hold claims and exhibits move no cell: a run may go on after they changed, and its page is made anew. Of every
 module the digest holds those functions and everything outside of functions (constants, fields of classes), without
-imports, comments, docstrings, descriptions of parameters and blanks: what changes no figure makes no record old.
+imports, comments, docstrings, descriptions of parameters, blanks and constants that none of this code names: what
+changes no figure makes no record old.
 """
 
 import ast
@@ -43,9 +44,12 @@ def sources_of(codes: Iterable[CodeType], own: Path | None = None) -> Sources:
     if own is not None:
         used |= {str(file.relative_to(ROOT)): {ALL} for file in own.glob("*.py")}
     compiled = {file for file in used if "njit" in (ROOT / file).read_text(encoding="utf-8")}
+    chosen = {file: [ALL] if file in compiled else sorted(used[file]) for file in sorted(used)}
+    # Without a folder of its own, whatever called this code may name any of its constants.
+    unnamed = {} if own is None else unnamed_constants(chosen)
     return {
-        file: _source(file, [ALL] if file in compiled else sorted(used[file]))
-        for file in sorted(used)
+        file: _source(file, functions, unnamed.get(file, []))
+        for file, functions in chosen.items()
         if not file.endswith(PAGE)
     }
 
@@ -56,35 +60,44 @@ def page_sources(own: Path) -> Sources:
     return {file: _source(file, [ALL]) for file in files}
 
 
-def _source(file: str, functions: list[str]) -> dict[str, Any]:
-    return {"functions": functions, "digest": digest(file, tuple(functions))}
+def _source(file: str, functions: list[str], unnamed: Iterable[str] = ()) -> dict[str, Any]:
+    found = {"functions": functions, "digest": digest(file, tuple(functions), tuple(unnamed))}
+    return {**found, "unnamed": list(unnamed)} if unnamed else found
 
 
 def changed(sources: Sources | None) -> list[str]:
     """List the modules whose code is no longer what a record was made with; all of them where it does not say."""
     if not sources:
         return ["all"]
-    return [file for file, was in sources.items() if digest(file, tuple(was["functions"])) != was["digest"]]
+    return [
+        file
+        for file, was in sources.items()
+        if digest(file, tuple(was["functions"]), tuple(was.get("unnamed", ()))) != was["digest"]
+    ]
 
 
 @cache
-def digest(file: str, functions: tuple[str, ...]) -> str:
-    """Digest of these functions of a module and of all that is outside of functions; empty where it is gone."""
+def digest(file: str, functions: tuple[str, ...], unnamed: tuple[str, ...] = ()) -> str:
+    """Digest of these functions of a module and of what is outside of functions; empty where it is gone.
+
+    unnamed   constants that count for nothing
+    """
     path = ROOT / file
-    return digest_text(path.read_text(encoding="utf-8"), functions) if path.exists() else ""
+    return digest_text(path.read_text(encoding="utf-8"), functions, unnamed) if path.exists() else ""
 
 
-def digest_text(text: str, functions: tuple[str, ...]) -> str:
+def digest_text(text: str, functions: tuple[str, ...], unnamed: tuple[str, ...] = ()) -> str:
     """Digest of a module's text.
 
     >>> one = digest_text("def f():\\n    return 1  # one", ("f",))
     >>> one == digest_text("def f():\\n    'Count.'\\n    return 1", ("f",))
     True
     """
-    lines = _without_comments(text)
-    inside: set[int] = set()
+    lines, tree = _without_comments(text), ast.parse(text)
+    gone = [one for one in tree.body if (names := _constants(one)) and names <= set(unnamed)]
+    inside = {row for one in gone for row in _rows(one)}
     chosen: list[str] = []
-    for name, node in _functions(ast.parse(text), ""):
+    for name, node in _functions(tree, ""):
         rows = _rows(node)
         inside |= set(rows)
         if name in functions or ALL in functions:
@@ -102,6 +115,47 @@ def _functions(node: ast.AST, prefix: str) -> Iterator[tuple[str, ast.FunctionDe
         elif isinstance(child, ast.ClassDef | ast.If):
             name = f"{child.name}." if isinstance(child, ast.ClassDef) else ""
             yield from _functions(child, prefix + name)
+
+
+def unnamed_constants(chosen: dict[str, list[str]]) -> dict[str, list[str]]:
+    """List constants of these modules that no chosen function of any of them names, nor a constant that one names."""
+    constants: dict[str, dict[str, set[str]]] = {}
+    named: set[str] = set()
+    for file, functions in chosen.items():
+        tree = ast.parse((ROOT / file).read_text(encoding="utf-8"))
+        constants[file] = {}
+        for one in tree.body:
+            found = _names(one, "", functions)
+            names = _constants(one)
+            constants[file] |= dict.fromkeys(names, found - names)
+            named |= set() if names else found
+    every = [(name, found) for own in constants.values() for name, found in own.items()]
+    while more := set().union(*(found for name, found in every if name in named)) - named:
+        named |= more
+    return {file: sorted(own.keys() - named) for file, own in constants.items()}
+
+
+def _constants(node: ast.AST) -> set[str]:
+    """Names that a statement gives a value and does nothing else."""
+    targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+    plain = isinstance(node, ast.Assign | ast.AnnAssign) and all(isinstance(one, ast.Name) for one in targets)
+    return {one.id for one in targets if isinstance(one, ast.Name)} if plain else set()
+
+
+def _names(node: ast.AST, prefix: str, functions: list[str]) -> set[str]:
+    """Whatever may be a name in a statement, also in a text, but for functions that are not chosen and imports."""
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        chosen = ALL in functions or prefix + node.name in functions
+        return {name for one in ast.walk(node) for name in _own_names(one)} if chosen else set()
+    prefix += f"{node.name}." if isinstance(node, ast.ClassDef) else ""
+    return _own_names(node).union(*(_names(one, prefix, functions) for one in ast.iter_child_nodes(node)))
+
+
+def _own_names(node: ast.AST) -> set[str]:
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        return {one.name for one in node.names if one.asname}
+    found = (getattr(node, "id", None), getattr(node, "attr", None), getattr(node, "value", None))
+    return {one for one in found if isinstance(one, str)}
 
 
 def _rows(node: Any) -> range:
