@@ -59,6 +59,8 @@ def test_a_rider_whose_id_is_padded_in_some_rows_is_one_rider():
     assert trips.rider_ids.to_list() == ["r", "s"]
 
 
-@pytest.mark.parametrize("word", ["", " ", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "<NA>"])
+@pytest.mark.parametrize(
+    "word", ["", " ", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "<NA>", "-", "none", "\\N"]
+)
 def test_words_for_nothing_are_no_id(word):
     assert known_ids(pl.Series([word, "x"])).to_list() == [None, "x"]

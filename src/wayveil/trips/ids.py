@@ -14,7 +14,23 @@ from wayveil.sources.categories import distinct_values
 BLANKS = "\t\n\v\f\r\x1c\x1d\x1e\x1f \x85\xa0\u1680\u180e\u2028\u2029\u202f\u205f\u2060\u3000\ufeff"
 BLANKS += "".join(map(chr, range(0x2000, 0x200E)))
 # What tools write where there is no id. Taken for the name of a rider, such a word would stand for many people.
-NO_ID = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "<NA>")
+NO_ID = (
+    "",
+    "NA",
+    "N/A",
+    "NaN",
+    "nan",
+    "null",
+    "NULL",
+    "None",
+    "<NA>",
+    "-",
+    "--",
+    "n/a",
+    "none",
+    "(null)",
+    "\\N",
+)
 
 
 def known_ids(text: pl.Series, also_missing: tuple[str, ...] = ()) -> pl.Series:
