@@ -633,6 +633,67 @@ def _days(folder, rides):
     return "lake"
 
 
+def _two_places(between, *ends):
+    """Both ends of a ride in one cell."""
+
+    def table(rides):
+        both = pl.format(f"{{}}{between}{{}}", *ends).alias("Relation")
+        return named(rides, rider_id="Card", start="Departure", end="Arrival").with_columns(
+            rides.select(both)
+        )
+
+    return table
+
+
+def _parts_of_dates(rides):
+    """Year, month, day and clock in columns of their own."""
+    parts = [
+        pl.col(at).dt.strftime(form).str.strip_prefix("0").alias(f"{at}_{part}")
+        for at in ("start", "end")
+        for part, form in {"year": "%Y", "month": "%m", "day": "%d"}.items()
+    ]
+    clocks = [pl.col(at).dt.strftime("%H:%M:%S").alias(f"{at}_time") for at in ("start", "end")]
+    return rides.select(pl.col("rider_id").alias("card"), "origin", "destination", *parts, *clocks)
+
+
+def _parts_of_moments(rides):
+    parts = {"Jahr": "year", "Monat": "month", "Tag": "day", "Stunde": "hour", "Minute": "minute"}
+    at = pl.col("start").dt
+    return rides.select(
+        pl.col("rider_id").alias("Karte"),
+        pl.col("origin").alias("Halt"),
+        *(getattr(at, part)().alias(name) for name, part in parts.items()),
+    )
+
+
+def _halves_apart(rides):
+    """AM and PM in a column of their own."""
+    forms = {"date": "%d/%m/%Y", "time": "%I:%M:%S", "ampm": "%p"}
+    parts = [
+        pl.col(at).dt.strftime(form).alias(f"{part}_{word}")
+        for at, word in (("start", "on"), ("end", "off"))
+        for part, form in forms.items()
+    ]
+    return rides.select(pl.col("rider_id").alias("card"), from_stop="origin", to_stop="destination").hstack(
+        rides.select(parts)
+    )
+
+
+def _whole_degrees(scale, names):
+    """Coordinates as whole numbers."""
+
+    def table(rides):
+        ours = [f"{end}_{axis}" for end in ("origin", "destination") for axis in ("lat", "lon")]
+        degrees = [
+            (pl.col(our) * scale).round().cast(pl.Int64).alias(name)
+            for our, name in zip(ours, names, strict=True)
+        ]
+        moments = named(rides, "%Y-%m-%d %H:%M:%S", rider_id="user", start="start_time", end="end_time")
+        return moments.hstack(rides.select(degrees))
+
+    return table
+
+
 APART = {
     "rider": "Karten-Nr",
     "origin": "Von",
@@ -1007,6 +1068,21 @@ CORPUS: dict[str, Entry] = {
         _as_json(lambda table: {"hits": {"hits": [{"_source": row} for row in table.rows(named=True)]}})
     ),
     "parts inside of columns": Entry(_frame("parts.parquet", _structs)),
+    "two places in a cell": Entry(_text(_two_places(" to ", "origin_name", "destination_name"))),
+    "two ids in a cell": Entry(_text(_two_places("-", "origin", "destination"), separator=";")),
+    "parts of dates in columns": Entry(_text(_parts_of_dates)),
+    "parts of moments in columns": Entry(_text(_parts_of_moments, separator=";"), "taps"),
+    "halves of the day in columns": Entry(_text(_halves_apart)),
+    "ten millionths of degrees": Entry(
+        _text(_whole_degrees(10**7, ["startLatE7", "startLngE7", "endLatE7", "endLngE7"]))
+    ),
+    "millionths of degrees": Entry(
+        _text(_whole_degrees(10**6, ["from_lat", "from_lon", "to_lat", "to_lon"]))
+    ),
+    "two lines of names": Entry(
+        _with_rows("lines.csv", lambda lines: [",,Boarding,Boarding,Alighting,Alighting", *lines])
+    ),
+    "weekdays and zones of logs": Entry(_text(_pairs("[%d/%b/%Y:%H:%M:%S:123 +0100]", **NO_TRIPS))),
     "a folder a day": Entry(_days),
     "a folder of files": Entry(_months),
     "a pattern of files": Entry(lambda folder, rides: _months(folder, rides) + "/fahrten-*.csv"),

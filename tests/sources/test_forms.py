@@ -342,6 +342,18 @@ def test_a_column_that_is_not_there_is_one_sentence(city):
             "may be year-month-day or day/month",
             ("times", "year-month-day"),
         ),
+        (
+            "card,from,to,date,time",
+            "{who},{at},{to},2026246,{clock}",
+            "is no date that is known",
+            ("clock", "written"),
+        ),
+        (
+            "card,stop,time",
+            "{who},{at},2026-11-17 {half}",
+            "AM and PM may have been lost",
+            ("clock", "written"),
+        ),
     ],
 )
 def test_what_nobody_can_tell_is_asked_and_the_answer_goes_on(city, header, row, question, answer):
@@ -353,6 +365,8 @@ def test_what_nobody_can_tell_is_asked_and_the_answer_goes_on(city, header, row,
             at=world.ids[number % 7],
             to=world.ids[number % 5 + 7],
             when=f"2026-11-17T{6 + number // 6:02}:{number % 6}0:00",
+            clock=f"{6 + number // 6:02}:{number % 6}0:00",
+            half=f"{number % 12 + 1:02}:{number:02}",
             turn=(number + 1) % 2,
             number=number % 50 + 10,
             north=world.lat[number % 7],
@@ -371,6 +385,76 @@ def test_what_nobody_can_tell_is_asked_and_the_answer_goes_on(city, header, row,
     said = getattr(again.plan.source, key)
     assert (list(said) if isinstance(value, list) else said) == value
     assert len(again.findings.trips) == (30 if key == "boardings" else 60)
+
+
+@pytest.mark.parametrize("theirs", ["booked_{} actual_{}", "{}_stop {}_station"])
+def test_one_of_two_places_is_asked_for(city, theirs):
+    folder, rides = city
+    first, second = (name.format("origin") for name in theirs.split())
+    table = truth.named(rides, rider_id="card", destination=first, start="start", end="end")
+    table.with_columns(rides["origin"].alias(second), rides["destination"].alias("destination")).write_csv(
+        folder / "places.csv"
+    )
+    problem = str(Guess("places.csv", "city.zip", ledger="none").look().findings.problems[0])
+    assert f"--map origin={first}" in problem
+    assert f"--map origin={second}" in problem
+    said = Guess("places.csv", "city.zip", ledger="none", columns={"origin": second}).look()
+    assert said.plan.source.columns["origin"] == second
+
+
+def test_one_of_two_days_is_asked_for(city):
+    folder, rides = city
+    clock, day = (pl.col("start").dt.strftime(form) for form in ("%H:%M:%S", "%Y-%m-%d"))
+    service = (pl.col("start") - timedelta(hours=4)).dt.strftime("%Y-%m-%d")
+    names = {"service_date": service, "calendar_date": day, "time": clock}
+    rides.select("rider_id", pl.col("origin").alias("stop"), **names).write_csv(folder / "days.csv")
+    problem = str(Guess("days.csv", "city.zip", ledger="none").look().findings.problems[0])
+    assert "--map service_date=calendar_date" in problem
+
+
+def _track(ride):
+    """Nine positions from the origin to the destination."""
+    ends = [[ride[f"{end}_{axis}"] for axis in ("lon", "lat")] for end in ("origin", "destination")]
+    return [[a + (b - a) * at / 8 for a, b in zip(*ends, strict=True)] for at in range(9)]
+
+
+@pytest.mark.parametrize("form", ["line", "list"])
+def test_a_track_in_one_cell_is_its_positions(city, form):
+    folder, rides = city
+    rows = rides.rows(named=True)
+    points = [
+        [ride["trip_id"], ride["rider_id"], (ride["start"] + timedelta(minutes=at)).isoformat(), lat, lon]
+        for ride in rows
+        for at, (lon, lat) in enumerate(_track(ride))
+    ]
+    header = ["trip_id", "rider_id", "event_time", "lat", "lon"]
+    pl.DataFrame(points, schema=header, orient="row").write_csv(folder / "points.csv")
+    lines = [", ".join(f"{lon} {lat} 5.5" for lon, lat in _track(ride)) for ride in rows]
+    cells = (
+        [f"LINESTRING Z ({line})" for line in lines] if form == "line" else list(map(str, map(_track, rows)))
+    )
+    table = truth.named(rides, "%d.%m.%Y %H:%M:%S", trip_id="TRIP_ID", rider_id="user", start="TIMESTAMP")
+    empty = table[:1].with_columns(pl.lit("none").alias("TRIP_ID"), pl.lit("[]").alias("POLYLINE"))
+    table = table.with_columns(pl.Series("POLYLINE", cells))
+    (table if form == "line" else pl.concat([table, empty])).write_csv(folder / "tracks.csv")
+    problem = str(Guess("tracks.csv", "city.zip", ledger="none").look().findings.problems[0])
+    assert "--with step=15 --with radius=200" in problem
+    keys = {"radius": 500, "rules": {"outside": "skip", "fastest_kmh": "none"}}
+    found = [
+        Guess(name, "city.zip", ledger="none", keys={**keys, **more}).look().findings.trips
+        for name, more in (("points.csv", {}), ("tracks.csv", {"step": 60}))
+    ]
+    for name in ("location", "offsets", "time", "rider"):
+        assert getattr(found[0], name).tolist() == getattr(found[1], name).tolist()
+    assert len(found[0]) > 100
+
+
+def test_an_archive_of_several_tables_says_how_to_read_it(tmp_path):
+    with zipfile.ZipFile(tmp_path / "months.zip", "w") as archive:
+        for month in "12":
+            archive.writestr(f"{month}.csv", "a,b\n1,2\n")
+    with pytest.raises(InputError, match=r"months.zip months && wayveil check months"):
+        Guess(str(tmp_path / "months.zip")).look()
 
 
 def test_one_of_two_times_is_asked_for(city):

@@ -142,8 +142,10 @@ class Guess:
         return checked
 
     def _again(self, key: str, value: str) -> str:
-        """The command that looks once more, with a key said."""
-        return self._command(["--map" if key in WORDS else "--with", f"{key}={value}"])
+        """The command that looks once more, with a key said; tracks over stops need a radius too."""
+        near = key == "step" and "radius" not in self.keys and not str(self.world).startswith("grid:")
+        more = ["--with", "radius=200"] if near and self.world is not None else []
+        return self._command(["--map" if key in WORDS else "--with", f"{key}={value}", *more])
 
     def _command(self, words: list[str]) -> str:
         world = [] if self.world is None else ["--world", self.world]

@@ -83,7 +83,10 @@ class Source(Part):
         None, description="Text files: what parts two cells. Default: as the header."
     )
     quote: str = Field('"', min_length=1, max_length=1, description="Text files: what stands around cells.")
-    decimal: Literal[".", ","] = Field(".", description="The decimal mark of coordinates.")
+    decimal: Literal[".", ",", "e5", "e6", "e7"] = Field(
+        ".",
+        description="The decimal mark of coordinates; `e7` where they are whole numbers that count ten millionths.",
+    )
     skip: int = Field(0, ge=0, description="Text files and sheets: lines before the header.")
     header: bool = Field(
         True, description="Whether the first line names the columns; else column_1, column_2 ..."
@@ -129,6 +132,9 @@ class Source(Part):
     days: Days | None = Field(None, description=MEANINGS["days"])
     outside: Literal["refuse", "drop"] = Field(
         "refuse", description="Rows of other days: refuse the file, or drop each such row."
+    )
+    step: int | None = Field(
+        None, gt=0, description="Points: seconds between positions where a cell holds a whole track."
     )
     split_gap: int | None = Field(None, gt=0, description="Points: a pause of more seconds ends a trip.")
     split_metres: float | None = Field(None, gt=0, description="Points: a jump of more metres ends a trip.")
@@ -207,6 +213,7 @@ WRITTEN = (
         "zone",
         "places",
         "radius",
+        "step",
     ),
 )
 

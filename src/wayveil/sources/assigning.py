@@ -7,7 +7,7 @@ from typing import Literal
 import polars as pl
 
 from wayveil.sources.column_names import DATES
-from wayveil.sources.header_words import MEANING, column_for, meanings
+from wayveil.sources.header_words import MEANING, column_for, end_of, meanings
 from wayveil.sources.profiles import Profile
 from wayveil.sources.reading import ENDS
 from wayveil.world.world import World
@@ -60,7 +60,7 @@ def assign_columns(
     for name, profile in profiles.items():
         if name in said.values() or profile.filled == 0:
             continue
-        ours = _by_values(name if name in _ALL else column_for(name), profile)
+        ours = by_values(name if name in _ALL else column_for(name), profile)
         if ours is not None:
             candidates.setdefault(ours, []).append(name)
     named = [said[ours] for ours in MOMENTS if ours in said]
@@ -77,6 +77,7 @@ def assign_columns(
         if place in chosen and profiles[chosen[place]].pairs > MOST:
             their = chosen.pop(place)
             chosen.update({f"{ours}lat": their, f"{ours}lon": their})
+    _take_whole(chosen, profiles)
     chosen = {**chosen, **said}
     _pair_up(chosen, candidates, profiles, second_place(chosen, profiles, head), rows)
     _mend_ends(chosen, candidates, profiles)
@@ -84,10 +85,21 @@ def assign_columns(
     return chosen
 
 
+def _take_whole(chosen: dict[str, str], profiles: dict[str, Profile]) -> None:
+    """Take cells that hold a whole track, or two places where no column holds one."""
+    for name, profile in profiles.items():
+        ours: tuple[str, ...] = ("lat", "lon") if profile.tracks > MOST else ()
+        if max(profile.two.values(), default=0.0) > MOST and not {*PLACES, "origin_lat"} & set(chosen):
+            ours = ENDS
+        for other in [other for other, their in chosen.items() if ours and their == name]:
+            chosen.pop(other)
+        chosen.update(dict.fromkeys(ours, name))
+
+
 _ALL = {name for used in USED.values() for name in used}
 
 
-def _by_values(ours: str | None, profile: Profile) -> str | None:
+def by_values(ours: str | None, profile: Profile) -> str | None:
     """Correct what a name says by what the values are: times under the name of a place, dates that have clocks."""
     if is_count(profile):
         return None
@@ -199,6 +211,9 @@ def _mend_ends(
         and "end" not in chosen
     ):
         chosen["event_time"] = chosen.pop("start")
+    one_time = {*ENDS, "event_time"} <= set(chosen) and not {"start", "end", "stop_id"} & set(chosen)
+    if one_time and "unknown" not in meanings(chosen["event_time"]):  # not `export_time`
+        chosen["start"] = chosen.pop("event_time")
     # One date beside two clocks is the date of both.
     for ours in ("start", "end"):
         bare = ours in chosen and profiles[chosen[ours]].clocks > MOST and DATES[ours] not in chosen
@@ -224,7 +239,7 @@ def _fill_unnamed(chosen: dict[str, str], profiles: dict[str, Profile], world: W
         if len(both) == 1:
             chosen["lat"] = chosen["lon"] = both[0]
         elif len(places) >= 2:
-            chosen["origin"], chosen["destination"] = places[:2]
+            chosen["origin"], chosen["destination"] = _two_ends(places)
         elif places:
             chosen["stop_id"] = places[0]
         elif len(degrees) == 2:
@@ -234,11 +249,17 @@ def _fill_unnamed(chosen: dict[str, str], profiles: dict[str, Profile], world: W
         times = [p.name for p in free if p.time > 0.95 and p.name not in taken]
         clocks = [p.name for p in free if p.clocks > 0.95 and ":" in p.example and "lat" in chosen]
         if len(times) >= 2 and "origin" in chosen:
-            chosen["start"], chosen["end"] = times[:2]
+            chosen["start"], chosen["end"] = _two_ends(times)
         elif times or clocks:
             chosen["event_time"] = (times or clocks)[0]
     if {"lat", "event_time"} <= set(chosen) and "column_1" in profiles and "column_1" not in chosen.values():
         chosen.setdefault("rider_id", "column_1")  # as positions of many are written, without a header
+
+
+def _two_ends(names: list[str]) -> list[str]:
+    """Return the first columns that name an origin and a destination; the first two where none do."""
+    ends = [[name for name in names if end_of(name) == end] for end in ENDS]
+    return [found[0] for found in ends] if all(ends) else names[:2]
 
 
 def _north_first(pair: list[Profile], world: World | None) -> list[Profile]:

@@ -62,7 +62,7 @@ SAYINGS: dict[str, tuple[str, ...]] = {
 # The column of the date of each time, where date and clock stand apart.
 DATES = {"event_time": "service_date", "start": "start_date", "end": "end_date"}
 # Ours that may be in a column with another of ours.
-SHARED = (*DATES.values(), "lon", "origin_lon", "destination_lon")
+SHARED = (*DATES.values(), "lon", "origin_lon", "destination_lon", "destination")
 COORDINATES = ("origin_lat", "origin_lon", "destination_lat", "destination_lon")
 OF_TRIPS = ("trip_id", "stop_id", "seq", "event_time", "rider_id", "origin", "destination", "start", "end")
 WORDS = (
@@ -144,7 +144,7 @@ def our_columns(columns: Mapping[str, str] | None, known: Collection[str]) -> di
             raise ParameterError(
                 f"unknown column {word!r} to read {theirs!r} as; choose one of {', '.join(known)}"
             )
-    # One column of dates may be that of a start and of an end, and one of places hold two coordinates.
+    # One column of dates may be that of a start and of an end, and one hold two coordinates or places.
     single = [their for word, their in given.items() if our_word(word) not in SHARED]
     if len(set(single)) < len(single):
         raise ParameterError("the column map gives one of their columns to two of ours")

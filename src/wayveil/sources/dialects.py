@@ -96,6 +96,15 @@ def _require_table(path: Path, head: bytes, lines: list[str]) -> None:
             file=path,
             tells=LAYOUT,
         )
+    cells = [re.split(r"\s{2,}", line.strip()) for line in lines if line.strip()]
+    apart = any(mark in line for mark in SEPARATORS for line in lines[:2])
+    if len(cells) > 2 and len(cells[0]) > 2 and len(set(map(len, cells))) == 1 and not apart:
+        raise InputError(
+            'has columns of fixed width: put marks between them, and check that: python -c "import re, sys; '
+            f"[print(re.sub(r'\\s{{2,}}', '\\t', line.strip())) for line in open(sys.argv[1])]\" {path} > mended.tsv",
+            file=path,
+            tells=LAYOUT,
+        )
     inner = [line[1:-1].replace('""', "") for line in lines if line[:1] == line[-1:] == '"']
     if sum('"' not in line and any(mark in line for mark in SEPARATORS) for line in inner) > len(lines) / 2:
         raise InputError(
@@ -165,6 +174,8 @@ def _shape(lines: list[str], quote: str) -> tuple[str, int, int]:
         score = often / len(counts) + min(fields, 30) / 1_000 - (separator == " ")
         if score > best[0]:
             skip = _lines_before(lines, separator, quote, fields)
+            first = list(csv.reader(lines[skip : skip + 2], delimiter=separator, quotechar=quote))
+            skip += len(first) == 2 and len(first[1]) == fields and names_more(*first)
             best = (score, separator, skip, fields)
     return best[1:]
 
@@ -179,6 +190,12 @@ def _lines_before(lines: list[str], separator: str, quote: str, fields: int) -> 
         if short or (len(row) == fields and sum(bool(cell.strip()) for cell in row) > fields / 2):
             return number
     return 0
+
+
+def names_more(first: list[str], second: list[str]) -> bool:
+    """Tell whether the second line of a header in two lines names more columns than the first."""
+    known = [sum(column_for(cell) is not None for cell in row) for row in (first, second)]
+    return not is_data(second) and known[1] > known[0]
 
 
 def _quoted(lines: list[str], quote: str) -> int:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from wayveil.sources.assigning import Kind, is_count, score
+from wayveil.sources.assigning import FEW, Kind, by_values, is_count, score
 from wayveil.sources.column_names import DATES
 from wayveil.sources.header_words import column_for, meanings
 from wayveil.sources.moments import parse_moments, parse_orders
@@ -16,6 +16,8 @@ from wayveil.sources.reading import ENDS
 Profiles = dict[str, Profile]
 # Trips that several riders share are trips of vehicles where they are more than this share of all.
 SHARED = 0.2
+# Of so many rows one id may have too many.
+_CROWD = 100
 # Values that take turns in so large a share of at least so many rows after another of the same rider.
 MOST_TURNS, FEW_TURNS = 0.9, 20
 FEW_ROUNDED = 0.05
@@ -65,23 +67,62 @@ def ask_times(chosen: dict[str, str], profiles: Profiles) -> tuple[Doubt, ...]:
     return ()
 
 
-def ask_which_time(head: pl.DataFrame, chosen: dict[str, str], profiles: Profiles) -> tuple[Doubt, ...]:
-    """Ask which of several columns is the time of a row, where their names and forms say the same."""
-    known = chosen.get("event_time", "")
-    for name, profile in profiles.items() if known else ():
-        if name in chosen.values() or column_for(name) != "event_time" or profile.time <= 0.5:
-            continue
-        # A count beside a text is most often one moment in two ways.
-        same = _rank(profile) == _rank(profiles[known])
-        if same and float((head[name] != head[known]).mean() or 0) > FEW_ROUNDED:  # type: ignore[arg-type]
-            question = f"`{known}` and `{name}` may both be the time of a row"
-            return (Doubt(question, "event_time", (known, name)),)
+def ask_step(chosen: dict[str, str], profiles: Profiles) -> tuple[Doubt, ...]:
+    """Ask how many seconds lie between the positions of tracks in one cell each."""
+    their = chosen.get("lat", "")
+    if not their or profiles[their].tracks < 0.5:
+        return ()
+    question = f"`{their}` holds whole tracks, and nothing says how many seconds lie between their positions"
+    return (Doubt(question, "step", ("15",)),)
+
+
+def ask_day(undated: list[str], profiles: Profiles) -> tuple[Doubt, ...]:
+    """Ask whether clocks are meant to have no dates, where some column seems to hold them."""
+    for name, profile in profiles.items() if undated else ():
+        if column_for(name) in DATES.values() and profile.filled:
+            question = f"`{name}` seems to say the day, and {profile.example!r} is no date that is known here"
+            return (Doubt(f"{question}: all rows would be those of one day", "clock", ("written",)),)
     return ()
 
 
-def _rank(profile: Profile) -> tuple[object, ...]:
+def ask_which(
+    head: pl.DataFrame, chosen: dict[str, str], profiles: Profiles, used: tuple[str, ...]
+) -> tuple[Doubt, ...]:
+    """Ask which of several columns is a time or place of a row, where their names and forms say the same."""
+    for ours in ("event_time", *ENDS, "start", "end", "stop_id", *DATES.values()):
+        known = chosen.get(ours, "")
+        for name, profile in profiles.items() if known and ours in used else ():
+            dated = ours in DATES.values()
+            fits = profile.place > 0.5 and profile.distinct > FEW
+            fits = profile.date > 0.5 if dated else profile.time > 0.5 if ours in DATES else fits
+            if name in chosen.values() or by_values(column_for(name), profile) != ours or not fits:
+                continue
+            # A count beside a text is most often one moment in two ways, as a name beside an id is one place.
+            same = _rank(ours, profile) == _rank(ours, profiles[known])
+            differ = float((head[name] != head[known]).mean() or 0)  # type: ignore[arg-type]
+            if same and differ > (0 if dated else FEW_ROUNDED):  # days differ for the few rides of the night
+                what = {"event_time": "time", "stop_id": "stop"}.get(ours, ours.replace("_", " "))
+                question = f"`{known}` and `{name}` may both be the {what} of a row"
+                return (Doubt(question, ours, (known, name)),)
+    return ()
+
+
+def ask_half_days(chosen: dict[str, str], profiles: Profiles) -> tuple[Doubt, ...]:
+    """Ask whether clocks that all lie between 1:00 and 12:59 are whole."""
+    for name in (chosen[ours] for ours in DATES if ours in chosen):
+        if profiles[name].half_day:
+            question = f"`{name}` has no clock before 1:00 and none after 12:59: AM and PM may have been lost"
+            return (Doubt(question, "clock", ("written",)),)
+    return ()
+
+
+def _rank(ours: str, profile: Profile) -> tuple[object, ...]:
+    if ours in DATES.values():
+        return (profile.typed,)
+    if ours not in DATES:
+        return (profile.called(), score(ours, profile))
     counted = max([0.0, *profile.numbers.values()]) > 0.5
-    return (profile.typed, counted, score("event_time", profile))
+    return (profile.typed, counted, score(ours, profile))
 
 
 def _ask_turns(head: pl.DataFrame, chosen: dict[str, str], profiles: Profiles) -> tuple[Doubt, ...]:
@@ -147,15 +188,38 @@ def leave_out_runs(head: pl.DataFrame, chosen: dict[str, str]) -> list[str]:
     return [f"`{their}` names trips of vehicles, which riders share: each row is a ride of its own"]
 
 
-def odd_columns(chosen: dict[str, str], profiles: Profiles) -> list[str]:
-    """Say which columns count rides, and which of those that are read a spreadsheet has rounded."""
+def odd_columns(head: pl.DataFrame, chosen: dict[str, str], profiles: Profiles) -> list[str]:
+    """Say which columns count rides, which ones a spreadsheet has rounded, and which id may be of many people."""
     rounded = [
         each for name, each in profiles.items() if name in chosen.values() and each.rounded > FEW_ROUNDED
     ]
-    return _counts(chosen, profiles) + [
-        f"`{each.name}` has numbers that a spreadsheet has rounded ({each.example}), so that several became one: "
-        "export it again, as text"
-        for each in rounded
+    return (
+        _crowds(head, chosen)
+        + _counts(chosen, profiles)
+        + [
+            f"`{each.name}` has numbers that a spreadsheet has rounded ({each.example}), so that several became one: "
+            "export it again, as text"
+            for each in rounded
+        ]
+    )
+
+
+def _crowds(head: pl.DataFrame, chosen: dict[str, str]) -> list[str]:
+    """Say which id has so many rows that it may stand for all of whom nobody knows who they are."""
+    their = chosen.get("rider_id", FILE)
+    if their not in head.columns:
+        return []
+    words = head[their].cast(pl.String).str.strip_chars().drop_nulls()
+    words = words.filter(~words.str.contains(r"(?i)^\W*(?:na|nan|n/a|none|null)?\W*$"))
+    if len(words) < _CROWD:
+        return []
+    usual = words.mode().sort()[0]
+    share = float((words == usual).mean() or 0)
+    if share < FEW_ROUNDED or share * words.n_unique() < FEW:
+        return []
+    return [
+        f"`{their}` is {usual!r} in {share:.0%} of the rows, which are taken for one rider: leave the cell empty where "
+        "it means that nobody knows who it was"
     ]
 
 

@@ -12,6 +12,7 @@ from wayveil.disclosures import DAMAGED, EMPTY, LAYOUT
 from wayveil.errors import InputError, ParameterError, WayveilError
 from wayveil.sources.arrow_files import require_lengths
 from wayveil.sources.databases import DATABASES, database_address, open_database
+from wayveil.sources.dialects import names_more
 from wayveil.sources.nested import NESTED, read_nested
 from wayveil.sources.reading import Reading
 from wayveil.sources.text_files import PACKED, csv_options, is_plain, member_of, read_text, utf8_file
@@ -176,6 +177,8 @@ def guess_sheet(path: Path, sheet: str | None = None) -> dict[str, Any]:
     with readable(path, "workbook"):
         book = _calamine().read_excel(str(path))
         names = book.sheet_names if sheet is None else _sheets(book, sheet, path)
+        if not names:
+            raise InputError("has no sheet", file=path, tells=EMPTY)
         tops = {
             name: pl.DataFrame(book.load_sheet(name, header_row=None, n_rows=50, dtypes="string"))
             for name in names
@@ -186,6 +189,8 @@ def guess_sheet(path: Path, sheet: str | None = None) -> dict[str, Any]:
     best = max(names, key=lambda name: sum(filled[name]))
     widest = max(filled[best], default=0)
     skip = next((row for row, cells in enumerate(filled[best]) if cells > widest / 2), 0)
+    head = [["" if cell is None else str(cell) for cell in row] for row in tops[best][skip : skip + 2].rows()]
+    skip += len(head) == 2 and names_more(*head)
     alike = [
         name for name in names if widest and tops[name][skip : skip + 1].rows() == tops[best][skip].rows()
     ]

@@ -16,8 +16,8 @@ _WORDS = {
         "van tapon tagon tapin checkin on in entrata partenza salita inizio origem saida pu logon o ent entrada "
         "salida "
         "fra fran avgang pastigning pastigande afgang nastup odjezd wsiadanie odjazd poczatek poczatkowy "
-        "wsiadania wejscie wejscia lahto nousu binis kalkis felszallas "
-        "посадка посадки отправление 乗車 入場 出発 上车 进站 승차 출발 "
+        "wsiadania wejscie wejscia lahto nousu binis kalkis felszallas felszallasi "
+        "посадка посадки отправление вход входа 乗車 入場 出発 上车 进站 승차 출발 "
         "nastupni nastupu vychozi urcare plecare avreise polazak polazna polaska polaziste vstop ilipimo "
         "iekapsanas sisenemine sisenemise retiro hire unlock unplug качване επιβιβαση επιβιβασης αναχωρηση "
         "ingresso naik masuk lên เข้า ขึ้น brd "
@@ -30,8 +30,8 @@ _WORDS = {
         "destino llegada bajada descenso aankomst bestemming uitstap eind einde naar tapoff tagoff tapout "
         "checkout checkuit off out uscita arrivo fine destinazione chegada desembarque do logoff d ex discesa "
         "til till avstigning avstigande vystup prijezd wysiadanie przyjazd koniec koncowy wysiadania "
-        "wyjscie wyjscia leszallas "
-        "poistuminen inis varis ankomst slut высадка высадки прибытие 降車 出場 到着 下车 出站 하차 도착 "
+        "wyjscie wyjscia leszallas leszallasi "
+        "poistuminen inis varis ankomst slut высадка высадки прибытие выход выхода 降車 出場 到着 下车 出站 하차 도착 "
         "vystupni vystupu cilova coborare sosire saapuminen saapumis poistumis dolazak dolazna dolaska "
         "odrediste izstop islipimo izkapsanas valjumine valjumise desti sortida arribada arribo return returned lock "
         "plug deboard deboarding слизане αποβιβαση αποβιβασης αφιξη αφιξης εξοδος εξοδου προορισμος "
@@ -64,10 +64,11 @@ _WORDS = {
     "rider": (
         "rider user person customer passenger card account acct member subscriber token media medium karte "
         "fahrgast kunde nutzer chip chipkaart chipkarte carte abonne client usager voyageur tarjeta usuario "
+        "ticket bilet bilhete billete boleto biglietto fahrschein fahrkarte "
         "pasajero cliente kaart reiziger klant drager cartao tessera utente uid csn pan smartcard farecard "
         "pseudonym pass passe prestige oyster orca clipper sube persona personne pax passeggero passageiro "
         "individual traveler traveller "
-        "kort reisekort rejsekort resenar kund karta karty pasazer cestujici kortti matkustaja kart yolcu "
+        "kort reisekort rejsekort resenar kund karta karty pasazer cestujici kortti kortin matkustaja kart yolcu "
         "support titre kartya kartyaszam "
         "карта карты пассажир kartu kad บัตร crd pid pnr knr abo κάρτα κάρτας כרטיס بطاقة البطاقة カード 利用者 "
         "会員 卡 用户 카드 "
@@ -114,7 +115,10 @@ _WORDS = {
         "provider operator company agency city country zip postal weather seconds minutes discount product "
         "produkt saldo balance propulsion accuracy heading parking publication currency state battery"
     ),
+    "tool": "machine reader validator turnstile automat entwerter valideur validadora",
     "filler": (
+        "planned scheduled booked timetabled soll geplant prevu programado gepland actual real realised "
+        "realized observed ist effectif efectivo werkelijk "
         "the of a an and local utc gmt de la le du des der die das dem den el los las il da im am zum zur l "
         "lo trip's my raw full gps geo point coord coordinate coordinates pos position wgs wgs84 s n 地铁 地鐵"
     ),
@@ -142,13 +146,15 @@ MEANING = {_plain(word): meaning for meaning, words in _WORDS.items() for word i
 def meanings(name: str) -> tuple[str, ...]:
     """Return what the words of a column's name mean, in order; `unknown` for a word that has no meaning here."""
     found: list[str] = []
-    for word in _words(name):
+    if words_of(name) == ["an"]:  # beside `Ab`, on German timetables
+        return ("destination",)
+    for word in words_of(name):
         parts = [word] if word in MEANING else _cut(word)
         found += [MEANING[part] for part in parts] if parts else ["unknown"]
     return tuple(meaning for meaning in found if meaning != "filler")
 
 
-def _words(name: str) -> list[str]:
+def words_of(name: str) -> list[str]:
     """Cut a name at blanks, marks, digits and capitals; capitals alone are one word."""
     apart = re.sub(r"([A-Z]{2,})([A-Z][a-z])", r"\1 \2", _ARTICLES.sub("", name))
     apart = re.sub(r"([a-zà-ÿ])([A-ZÀ-Þ])", r"\1 \2", apart)
@@ -191,8 +197,10 @@ def column_for(name: str) -> str | None:
     if re.fullmatch(r"\s*[a-z]\d+\s*", name.lower()) and not set(said) & {"lat", "lon"}:
         return None  # `D1` is a cell of a sheet, `x1` a coordinate
     kinds = set(said)
+    if " + " in name:  # `Year + Month + Day`, `Hour + Minute`: what they are part of
+        kinds = kinds - {"other", "event", "unknown"} | {"date" if name.count(" + ") == 2 else "time"}
     known = kinds - {"other"} if kinds >= {"rider", "id"} else kinds  # `fare_media_id` is a card
-    if not kinds or "other" in known or kinds == {"unknown"}:
+    if not kinds or "tool" in kinds or "other" in known or kinds == {"unknown"}:
         return None
     end = _end(said)
     for axis in ("lat", "lon"):

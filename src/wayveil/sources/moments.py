@@ -41,7 +41,7 @@ _ZONE = (
     rf"(?:\[.*\]|{_PLACE})?|\s+[a-z]{{2,4}}t|\s+msk|{_PLACE})?"
 )
 _HALF = r"(?:\s*(?<half>[ap])\.?\s?m\.?)?"
-_PARTS = r"(?:[.,]\d+)?"
+_PARTS = r"(?:[.,]\d+|:\d{3})?"
 # A clock, and what stands before and after it: a date, or nothing.
 _CLOCK = (
     r"^(?<before>.*?)(?:^|[t ,;_])\s*(?:(?<early>[ap])\.?\s?m\.?\s*)?(?<h>\d{1,3})"
@@ -261,7 +261,7 @@ def _in_chunks(quick: Ints, like: pl.Series) -> pl.Series:
 def _plain(text: pl.Series) -> pl.Series:
     """Lower case, no marks on the letters of months, one kind of blank, and nothing around that spreadsheets put."""
     plain = text.cast(pl.String).str.to_lowercase().str.replace_all(r"[\s\u00a0\u202f]+", " ")
-    return plain.str.replace_many(_MARKS).str.strip_chars(" :='\"")
+    return plain.str.replace_many(_MARKS).str.strip_chars(" :='\"[]")
 
 
 def _day(order: str) -> pl.Expr:

@@ -14,6 +14,7 @@ from wayveil.disclosures import BAD_ROW, LAYOUT
 from wayveil.errors import InputError
 from wayveil.sources.bad_rows import apply_rules
 from wayveil.sources.canonical import canonical
+from wayveil.sources.cells import JOINT, joined
 from wayveil.sources.column_names import WORDS, our_columns
 from wayveil.sources.databases import database_address, is_address
 from wayveil.sources.dialects import is_data
@@ -186,6 +187,7 @@ def open_table(
 
 def _under_one_name(part: Part, reading: Reading) -> Part:
     """Return a part whose columns are called as the plan calls them (`A|B`): its own names are among these."""
+    part = with_joints(part, [name for name in reading.columns.values() if JOINT in name])
     own = {
         said: name
         for said in reading.columns.values()
@@ -209,6 +211,31 @@ def _under_one_name(part: Part, reading: Reading) -> Part:
             head=lambda names, rows: renamed(part.head(theirs(names), rows)),
         )
         if own
+        else part
+    )
+
+
+def with_joints(part: Part, names: Sequence[str]) -> Part:
+    """Return a part with columns that are made of several of its own (see `cells`), where it has these."""
+    made = [name for name in names if name not in part.columns and set(name.split(JOINT)) <= {*part.columns}]
+
+    def own(names: list[str]) -> list[str]:
+        return list(
+            dict.fromkeys(each for name in names for each in (name.split(JOINT) if name in made else [name]))
+        )
+
+    def whole(table: pl.DataFrame, names: list[str]) -> pl.DataFrame:
+        return table.with_columns(joined(table, name) for name in names if name in made).select(names)
+
+    return (
+        replace(
+            part,
+            columns=[*part.columns, *made],
+            read=lambda names: whole(part.read(own(names)), names),
+            pieces=lambda names, folder: (whole(piece, names) for piece in part.pieces(own(names), folder)),
+            head=lambda names, rows: whole(part.head(own(names), rows), names),
+        )
+        if made
         else part
     )
 

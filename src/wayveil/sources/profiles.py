@@ -1,6 +1,7 @@
 """Profile of the values of a column: times and how they are written, places of the world, numbers."""
 
 import contextlib
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -8,11 +9,13 @@ import numpy as np
 import polars as pl
 
 from wayveil.errors import ParameterError
+from wayveil.sources.canonical import known_by
 from wayveil.sources.categories import as_categories, distinct_values
+from wayveil.sources.cells import TRACK, split_places
+from wayveil.sources.header_words import column_for
 from wayveil.sources.moments import PER_SECOND, parse_moments, parse_orders
 from wayveil.sources.quick_moments import DAY
 from wayveil.sources.reading import COORDINATE_PAIR
-from wayveil.world.locating import PlaceNames, find_places, ids_by_code, ids_by_name
 from wayveil.world.world import World
 
 # What the readers of trips take as it is.
@@ -23,6 +26,10 @@ _EARLIEST, _LATEST = 631_152_000, 2_524_608_000
 CLOCKS = 0.8
 _ROUNDED = r"(?i)^\d(?:[.,]\d{1,8})?e\+?\d+$"
 _EXCEL = (25_569, 60_000)
+# Coordinates as whole numbers, and how many texts are tried as two places.
+_SCALES, _LOOKED_AT = ("e5", "e6", "e7"), 1_000
+# So many different clocks show a day's hours.
+_HALF_DAY = 50
 
 
 @dataclass(frozen=True)
@@ -37,6 +44,9 @@ class Profile:
     clock    how whole numbers may be clocks (see `NUMBERED`): a count since midnight, or digits
     size     how large numbers usually are, whatever their sign
     rounded  numbers as spreadsheets show long ones: 3.08526E+11
+    scale    how coordinates in whole numbers are written, if they are: `e7` counts ten millionths of a degree
+    tracks   texts that are a whole track (see `cells`), and `two` those that name two places
+    half_day whether no clock is before 1:00 or after 12:59, as where AM and PM were lost
     """
 
     name: str
@@ -58,6 +68,10 @@ class Profile:
     example: str = ""
     typed: bool = False
     rounded: float = 0.0
+    half_day: bool = False
+    scale: str = ""
+    tracks: float = 0.0
+    two: dict[str, float] = field(default_factory=dict)
 
     @property
     def time(self) -> float:
@@ -84,11 +98,11 @@ class Profiler:
 
     def __init__(self, world: World | None) -> None:
         self.world = world
-        self.other: dict[str, PlaceNames] = {}
-        if world is not None:
-            self.other["name"] = ids_by_name(world)
+        self.known: dict[str, Callable[[pl.Series], pl.Series]] = {}
+        for kind in ("id", "name", "code"):
             with contextlib.suppress(ParameterError):
-                self.other["code"] = ids_by_code(world)
+                if world is not None:
+                    self.known[kind] = known_by(kind, world)
 
     def of(self, column: pl.Series) -> Profile:
         """Return the profile of a column."""
@@ -105,6 +119,14 @@ class Profiler:
         shares: dict[str, Any] = {**_times(text, weight), "places": self._places(text, weight)}
         number = text.str.replace(",", ".", literal=True).cast(pl.Float64, strict=False)
         shares["degrees"] = _share((number.abs() <= 180) & text.str.contains(r"[.,]\d"), weight)
+        shares |= self._scaled(column.name, number, weight)
+        shares["tracks"] = _share(text.str.contains(TRACK), weight)
+        if max(shares["places"].values(), default=1.0) < 0.5:
+            some = text[:_LOOKED_AT]
+            shares["two"] = {
+                kind: _share(split_places(some, known, "origin") != some, weight[:_LOOKED_AT])
+                for kind, known in self.known.items()
+            }
         shares["pairs"] = _share(text.str.contains(COORDINATE_PAIR), weight)
         shares["rounded"] = _share(text.str.contains(_ROUNDED), weight)
         shares |= {"size": float(number.abs().median() or 0.0), "example": text[0]}  # type: ignore[arg-type]
@@ -112,11 +134,21 @@ class Profiler:
         return Profile(column.name, filled, len(text), **shares)
 
     def _places(self, text: pl.Series, weight: np.ndarray) -> dict[str, float]:
-        if self.world is None:
-            return {}
-        known = {"id": pl.Series(find_places(text, self.world) >= 0)}
-        known |= {kind: names.find(text).is_not_null() for kind, names in self.other.items()}
-        return {kind: _share(found, weight) for kind, found in known.items()}
+        return {kind: _share(known(text), weight) for kind, known in self.known.items()}
+
+    def _scaled(self, name: str, number: pl.Series, weight: np.ndarray) -> dict[str, Any]:
+        """Return how whole numbers are coordinates: by the box of the world, or by the name (`latE7`)."""
+        axis = (column_for(name) or "")[-3:]
+        box = getattr(self.world, axis, None) if axis in ("lat", "lon") else None
+        found = {}
+        for scale in _SCALES if axis in ("lat", "lon") and (number % 1 == 0).all() else ():
+            degrees = number / 10 ** int(scale[1:])
+            if box is not None:
+                found[scale] = _share(degrees.is_between(float(box.min()) - 1, float(box.max()) + 1), weight)
+            elif name.lower().endswith(scale):
+                found[scale] = _share(degrees.abs() <= 180, weight)
+        best = max(found, key=lambda scale: found[scale], default="")
+        return {"scale": best, "degrees": found[best]} if best and found[best] > 0.5 else {}
 
 
 def _weighted(column: pl.Series) -> tuple[pl.Series, np.ndarray]:
@@ -175,6 +207,9 @@ def _times(text: pl.Series, weight: np.ndarray) -> dict[str, Any]:
         parse_moments(text, clock_alone=True)["second"] if _dotted_clocks(text, weight) else one["second"]
     )
     found["clocks"] = _share(undated[0] & undated[1] & undated[2] & second.is_not_null(), weight)
+    at = second.drop_nulls().to_numpy()
+    if len(at) >= _HALF_DAY:
+        found["half_day"] = at.min() >= DAY // 24 and DAY // 2 <= at.max() < DAY * 13 // 24
     found["zoned"] = _share(one["offset"].is_not_null(), weight)
     found["iso"] = _share(text.str.contains(_ISO), weight)
     differ = (first != month) | (short & named & (year != first))

@@ -28,6 +28,7 @@ class Reading:
     zone       the city's time zone: times that name a zone or count from an epoch are put on its clock
     places     how places are called: by `id`, `code` or `name`
     radius     metres within which a place of the world is that of coordinates
+    step       seconds from one position to the next where a cell holds a whole track
     rules      what becomes of bad rows (see `bad_rows`)
     """
 
@@ -46,6 +47,7 @@ class Reading:
     zone: str | None = None
     places: str = "id"
     radius: float | None = None
+    step: int | None = None
     rules: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -67,12 +69,17 @@ class Reading:
             ".",
         )
         apart = any(name in self.columns for name in (*DATES.values(), *COORDINATES))
-        return said or apart or bool(self.rules) or self.of_pair("lat")
+        return said or apart or bool(self.rules) or self.of_pair("lat") or self.both_ends
 
     def of_pair(self, name: str) -> bool:
         """Tell whether a coordinate stands in one cell with the other one."""
         lat = name.replace("lon", "lat")
         return lat in self.columns and self.columns[lat] == self.columns.get(lat.replace("lat", "lon"))
+
+    @property
+    def both_ends(self) -> bool:
+        """Tell whether origin and destination stand in one cell."""
+        return "origin" in self.columns and self.columns["origin"] == self.columns.get("destination")
 
     @property
     def made(self) -> list[str]:
@@ -97,7 +104,7 @@ class Reading:
     def plain(self) -> bool:
         """Tell whether files are csv or Parquet as this package writes them, but for the names of columns."""
         # Names that changed from file to file, and `(file)` and `(none)` that are names of no column.
-        special = any("|" in name or name.startswith("(") for name in self.columns.values())
+        special = any("|" in name or " + " in name or name.startswith("(") for name in self.columns.values())
         return not self.changes_values and not special and self.written == Reading().written
 
     @property

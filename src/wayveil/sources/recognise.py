@@ -14,18 +14,23 @@ from wayveil.sources.assigning import (
     MOMENTS,
     MOST,
     PLACES,
+    USED,
     Kind,
     assign_columns,
     lacking_columns,
     only_used,
     second_place,
 )
+from wayveil.sources.cells import JOINT, guess_joints, is_half, joined
 from wayveil.sources.column_names import DATES
 from wayveil.sources.doubts import (
     Doubt,
     ask,
+    ask_day,
+    ask_half_days,
+    ask_step,
     ask_times,
-    ask_which_time,
+    ask_which,
     leave_out_runs,
     lone_time,
     moments_of,
@@ -33,7 +38,7 @@ from wayveil.sources.doubts import (
 )
 from wayveil.sources.header_words import end_of
 from wayveil.sources.moments import ORDERS
-from wayveil.sources.opening import FILE, LOOKED_AT, NOTHING, SourceTable
+from wayveil.sources.opening import FILE, LOOKED_AT, NOTHING, SourceTable, with_joints
 from wayveil.sources.profiles import Profile, Profiler
 from wayveil.sources.reading import ENDS, Reading
 from wayveil.world.world import World
@@ -82,9 +87,8 @@ def recognise(
     """
     # Columns that are not there are refused.
     _ = replace(table, reading=replace(table.reading, columns=said)).theirs
-    head = table.head()
     profiler = Profiler(world)
-    profiles = {name: profiler.of(head[name]) for name in head.columns}
+    table, head, profiles = _with_joints(table, profiler, said)
     chosen = assign_columns(head, profiles, said, world, rows)
     if len(table.parts) > 1 and not table.reading.header and "lat" in chosen and "rider_id" not in chosen:
         chosen["rider_id"] = FILE
@@ -113,21 +117,43 @@ def recognise(
     if kind == "taps" and "action" in chosen and not boardings:
         chosen.pop("action")
     reading = replace(table.reading, columns=chosen, times=times, places=_called(chosen, profiles), zone=zone)
+    scale = next((profiles[chosen[our]].scale for our in ("lat", "origin_lat") if our in chosen), "")
+    reading = replace(reading, decimal=scale or reading.decimal)
     forms = {profiles[their].clock for our, their in chosen.items() if our in MOMENTS} - {""}
     reading = replace(reading, clock=forms.pop()) if len(forms) == 1 else reading
     if not boardings:
         doubts += ask(head, chosen, profiles, kind, second)
-    doubts += ask_which_time(head, chosen, profiles)
+    doubts += ask_which(head, chosen, profiles, USED[kind]) + ask_step(chosen, profiles)
+    doubts += ask_half_days(chosen, profiles) + ask_day(undated if kind != "taps" else [], profiles)
     if kind != "taps" and table.reading.times != "none" and not lone:
         doubts += ask_times(chosen, profiles)
     columns = tuple(
         ColumnGuess(our, their, _reason(our, profiles[their], times, world)) for our, their in chosen.items()
     )
     unread = tuple(name for name in head.columns if name not in chosen.values() and name != "wayveil_marks")
-    notes += [*odd, *odd_columns(chosen, profiles)]
+    notes += [*odd, *odd_columns(head, chosen, profiles)]
     return Recognised(
         reading, kind, why, columns, (*lone, *notes), doubts, boardings, unread=unread, undated=bool(undated)
     )
+
+
+def _with_joints(
+    table: SourceTable, profiler: Profiler, said: dict[str, str]
+) -> tuple[SourceTable, pl.DataFrame, dict[str, Profile]]:
+    """Return the table, its first rows and their profiles, with columns that are one (see `cells`) as one."""
+    head = table.head()
+    profiles = {name: profiler.of(head[name]) for name in head.columns}
+    names = [each for each in guess_joints(head.columns) if not {*each.split(JOINT)} & {*said.values()}]
+    clocks: list[str] = []
+    for name in head.columns:
+        if profiles[name].clocks > MOST or profiles[name].time > MOST:
+            clocks.append(name)
+        elif clocks and profiles[name].distinct <= 4 and is_half(head[name]):
+            names.append(JOINT.join((clocks[-1], name)))
+    parts = {part for name in names for part in name.split(JOINT)}
+    head = head.with_columns(joined(head, name) for name in names).drop(parts)
+    table = replace(table, parts=tuple(with_joints(part, names) for part in table.parts))
+    return table, head, {name: profiles.get(name) or profiler.of(head[name]) for name in head.columns}
 
 
 def _near(
@@ -161,7 +187,8 @@ def _kind(
         return "calls", f"rows name a trip and a stop ({named('trip_id', 'stop_id')})"
     located = {"lat", "lon"} <= set(chosen)
     if located and "stop_id" not in chosen and {"event_time", "trip_id"} & set(chosen):
-        if not entering and ("trip_id" in chosen or _close_together(head, chosen)):
+        whole = profiles[chosen["lat"]].tracks > 0.5
+        if not entering and ("trip_id" in chosen or whole or _close_together(head, chosen)):
             return "points", f"rows are positions ({named('lat', 'lon')}) that follow each other closely"
         return "taps", f"rows have coordinates and a time ({named('lat', 'lon', 'event_time')})"
     if "event_time" in chosen and ("stop_id" in chosen or located):
@@ -187,7 +214,8 @@ def _called(chosen: dict[str, str], profiles: dict[str, Profile]) -> str:
     named = [profiles[chosen[each]] for each in PLACES if each in chosen]
     if not named or all(profile.places.get("id", 0) >= 0.5 for profile in named):
         return "id"
-    return max(("id", "code", "name"), key=lambda kind: sum(p.places.get(kind, 0) for p in named))
+    shares = [{**p.places, **p.two} for p in named]
+    return max(("id", "code", "name"), key=lambda kind: sum(each.get(kind, 0) for each in shares))
 
 
 def _times(
@@ -247,7 +275,8 @@ def _boardings(
     said: Sequence[str] | None,
 ) -> tuple[str, ...]:
     """Return the values of `action` that are boardings, where others are not; names the column that has both."""
-    free = [name for name in head.columns if name not in chosen.values() or chosen.get("action") == name]
+    marks = (chosen.get("action"), chosen.get("flag"))
+    free = [name for name in head.columns if name not in chosen.values() or name in marks]
     for name in free:
         # Rows without the word would be dropped as no boardings: nearly all must have it.
         if not 2 <= profiles[name].distinct <= FEW or profiles[name].filled < 0.95:

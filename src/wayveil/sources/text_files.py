@@ -120,8 +120,8 @@ def _only_member(path: Path) -> IO[bytes]:
     if name is None:
         folder = path.name.partition(".")[0]
         raise InputError(
-            f"holds {len(archive.namelist())} files, and not just one table: unpack it, and give the folder {folder} "
-            f"in its place: python -m zipfile -e {path} {folder}",
+            f"holds {len(archive.namelist())} files, and not just one table: unpack it, and give the folder: python -m "
+            f"zipfile -e {path} {folder} && wayveil check {folder}",
             file=path,
             tells=LAYOUT,
         )
