@@ -17,6 +17,7 @@ from wayveil.privacy.budget import Budget
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.units import Trip
 from wayveil.simulate.week import simulate_week
+from wayveil.synthesis.completing import order_by
 from wayveil.trips.trips import Trips
 from wayveil.world.timebins import TimeBins
 
@@ -137,3 +138,11 @@ def test_moves_of_a_network_are_not_filled_up_and_nothing_is_spent(mechanism):
 def test_filling_needs_the_number_of_trips_and_leaves_something_for_the_tree(shares):
     with pytest.raises(ParameterError, match="filling needs a size_share above 0"):
         measured(PPDP(height=2, filling=HALF, **shares))
+
+
+@pytest.mark.parametrize("largest", [5, 1 << 61])
+def test_an_order_is_that_of_a_sort_by_both(largest):
+    rng = np.random.default_rng(3)
+    keys, turn = rng.integers(0, largest, 300), rng.permutation(300)
+    assert order_by(keys, turn).tolist() == np.lexsort((turn, keys)).tolist()
+    assert order_by(keys[:0], turn[:0]).tolist() == []

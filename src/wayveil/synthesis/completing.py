@@ -19,8 +19,19 @@ def times_within(bins: TimeBins, bin_: AnyInts, offsets: Ints, rng: np.random.Ge
     moment = start + np.floor(rng.random(len(start)) * (end - start)).astype(np.int64)
     trip = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     # Bins do not decrease within a trip, so sorting by time leaves every moment in its bin.
-    moment = moment[np.lexsort((moment, trip))]
-    return moment + (FIRST_MONDAY if bins.period == WEEK else 0)
+    before = trip * (bins.end[-1] - bins.start[0])
+    return np.sort(before + moment) - before + (FIRST_MONDAY if bins.period == WEEK else 0)
+
+
+def order_by(keys: Ints, turn: Ints) -> Ints:
+    """Order by keys from 0 on, and those of one key by their turn, a permutation: `np.lexsort`, many times as fast."""
+    size = len(keys)
+    if int(keys.max(initial=0)) >= (1 << 62) // max(size, 1):
+        return np.lexsort((turn, keys))
+    place = np.empty(size, np.int64)
+    place[turn] = np.arange(size)
+    found: Ints = place[np.sort(keys * size + turn) % max(size, 1)]
+    return found
 
 
 def timed_trips(
@@ -95,7 +106,7 @@ def fill_up(made: Trips, size: PaidSize, bins: TimeBins | None, rng: np.random.G
     every, trip = np.concatenate([shown, np.maximum(bin_, last[owner])]), np.concatenate([kept, owner])
     # Of one moment what was kept comes first, and what was added in any order.
     turn = np.concatenate([np.arange(made.visits), made.visits + rng.permutation(more)])
-    order = np.lexsort((turn, every, trip))
+    order = order_by(trip * (1 if bins is None else bins.count) + every, turn)
     location = np.concatenate([made.location, stops]).astype(np.int32)[order]
     offsets = np.concatenate([[0], np.cumsum(np.bincount(trip, minlength=total))]).astype(np.int64)
     if bins is None:

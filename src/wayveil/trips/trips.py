@@ -211,8 +211,8 @@ class Trips(ShownRows):
 
     def repeats(self) -> int:
         """Return how many visits are at a stop where their trip has been before."""
-        stop = self.trip_of_visit() * self.world.size + self.location
-        return self.visits - len(np.unique(stop))
+        stop = np.sort(self.trip_of_visit() * self.world.size + self.location)
+        return int(np.count_nonzero(stop[1:] == stop[:-1]))
 
     def origins(self) -> NDArray[np.int32]:
         """First location of each trip, -1 for an empty one."""
