@@ -414,7 +414,7 @@ READERS = [
         "trips/test_ids.py",
         ("bare = text.str.strip_chars(BLANKS)", "bare = text.str.strip_chars()"),
         ("trim({text}, '{BLANKS}')", "trim({text})"),
-        ('"None", "<NA>")', '"None")'),
+        ('    "<NA>",\n', ""),
     ),
     *_of(
         "trips/identity.py",

@@ -64,7 +64,6 @@ _WORDS = {
     "rider": (
         "rider user person customer passenger card account acct member subscriber token media medium karte "
         "fahrgast kunde nutzer chip chipkaart chipkarte carte abonne client usager voyageur tarjeta usuario "
-        "ticket bilet bilhete billete boleto biglietto fahrschein fahrkarte "
         "pasajero cliente kaart reiziger klant drager cartao tessera utente uid csn pan smartcard farecard "
         "pseudonym pass passe prestige oyster orca clipper sube persona personne pax passeggero passageiro "
         "individual traveler traveller "
